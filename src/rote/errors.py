@@ -1,0 +1,59 @@
+"""Everything that Rote raises on purpose.
+
+RoteError                   what a user can act on; the message names the value and the remedy
+├── UsageError              wrong before anything started: a name, a key, a value (exit code 2)
+│   └── UnknownNameError    no such study, preset, key, ...; suggests the nearest one
+├── StoreError              the run store could not be read or written (exit code 1)
+│   ├── DamagedFileError    truncated, altered or foreign file
+│   ├── NewerVersionError   written by a later version of Rote
+│   └── RunLockedError      another process is writing this run
+├── RunFailedError          a study failed while it ran (exit code 1)
+└── InterruptedRunError     stopped by Ctrl-C after the current step; can go on (exit code 130)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RoteError(Exception):
+    exit_code = 1
+
+
+class UsageError(RoteError):
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """``UnknownNameError("study", "plan", ["plane"])`` reads: Unknown study 'plan'. Did you mean 'plane'?"""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        nearest = difflib.get_close_matches(name, self.known, n=1, cutoff=0.6)
+        hint = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(self.known) or 'none yet'}."
+        super().__init__(f"Unknown {kind} {name!r}{where}. {hint}")
+
+
+class StoreError(RoteError):
+    pass
+
+
+class DamagedFileError(StoreError):
+    pass
+
+
+class NewerVersionError(StoreError):
+    pass
+
+
+class RunLockedError(StoreError):
+    pass
+
+
+class RunFailedError(RoteError):
+    pass
+
+
+class InterruptedRunError(RoteError):
+    exit_code = 130

@@ -1,0 +1,42 @@
+"""A table's figure as Vega-Lite JSON, and as PNG, SVG and PDF files without a browser or a network."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, get_args
+
+from rote.errors import UsageError
+from rote.figures.figure import Figure, draw
+from rote.figures.style import Theme
+from rote.store import Table
+
+Format = Literal["json", "svg", "png", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def spec(drawn: Table | Figure, on: Theme = "light") -> dict[str, Any]:
+    """The Vega-Lite specification of a table's figure, with its data and its theme: all that a Vega editor needs."""
+    figure = draw(drawn) if isinstance(drawn, Table) else drawn
+    return figure.spec(on)
+
+
+def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: float = 2.0) -> bytes:
+    """The file of a table's figure. ``scale`` is the number of pixels per unit of length of a PNG."""
+    if format not in FORMATS:
+        raise UsageError(f"A figure is exported as one of {', '.join(FORMATS)}. Got {format!r}.")
+    text = to_json(spec(drawn, on))
+    if format == "json":
+        return text.encode() + b"\n"
+    # Here, because it starts a JavaScript engine, which a caller who only wants specifications does not need.
+    import vl_convert
+
+    if format == "svg":
+        return vl_convert.vegalite_to_svg(text, allowed_base_urls=[]).encode()
+    if format == "png":
+        return vl_convert.vegalite_to_png(text, scale=scale, allowed_base_urls=[])
+    return vl_convert.vegalite_to_pdf(text, allowed_base_urls=[])
+
+
+def to_json(spec: dict[str, Any]) -> str:
+    """One spelling per specification: sorted keys, no spaces, never NaN."""
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,80 @@
+"""What a figure is: an Altair chart over named data, drawn from one table by one registered function.
+
+    @figures.register("plane-data")
+    def plane_data(table: Table) -> Figure: ...
+
+A figure is a pure function of its table. The rows are filled in after Altair has written the chart, because Altair
+checks every inline row against the schema (seconds for a dense grid), and because the chart then holds no data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from rote.errors import UsageError
+from rote.figures.style import Theme, theme
+from rote.registry import Registry
+from rote.store import Table
+
+Rows = Sequence[Mapping[str, Any]]
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart and the data behind it; a notebook shows it as it is."""
+
+    chart: Chart
+    data: Mapping[str, Rows]  # dataset name -> rows
+    description: str = ""  # what a reader who cannot see it is told
+
+    def spec(self, on: Theme = "light") -> dict[str, Any]:
+        """The complete Vega-Lite specification. The same table always gives the same one."""
+        spec: dict[str, Any] = self.chart.to_dict()
+        spec["config"] = theme(on)  # in place of whatever theme the session has enabled
+        spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in self.data.items()}
+        if self.description:
+            spec["description"] = self.description
+        return spec
+
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
+        return {"application/vnd.vegalite.v6.json": self.spec(), "text/plain": self.description}
+
+
+figures: Registry[Callable[[Table], Figure]] = Registry("figure", "rote.figures")
+
+
+def draw(table: Table) -> Figure:
+    """The figure of a table: the one that its ``figure`` field names."""
+    if not table.figure:
+        raise UsageError(f"The table {table.name!r} names no figure to draw it with. Known: {', '.join(figures)}.")
+    return figures[table.figure](table)
+
+
+def describe(table: Table) -> str:
+    """The text that stands for the figure: the table's place, title and note."""
+    lead = f"{table.title} ({table.place})" if table.place else table.title
+    return f"{lead}. {table.note}" if table.note else f"{lead}."
+
+
+def columns_of(table: Table, *names: str) -> list[dict[str, Any]]:
+    """The rows as mappings, when the table has rows and the named columns; otherwise an error that names what lacks."""
+    present = {column.name for column in table.columns}
+    lacking = [name for name in names if name not in present]
+    if lacking:
+        raise UsageError(
+            f"The figure {table.figure!r} needs the columns {', '.join(names)}. "
+            f"The table {table.name!r} lacks {', '.join(lacking)}."
+        )
+    if not table.rows:
+        raise UsageError(f"The table {table.name!r} has no rows, so there is nothing to draw.")
+    return table.records()
+
+
+def in_order(rows: Rows, name: str) -> list[Any]:
+    """The values of one column, each once, in the order in which the table has them."""
+    return list(dict.fromkeys(row[name] for row in rows))

@@ -1,0 +1,148 @@
+"""What populations of the plane's networks do (source 001, section 6): the numbers that its pictures leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from rote.claims import mean
+from rote.figures.figure import Figure, columns_of, describe, figures, in_order
+from rote.store import Table
+
+NEAR_ZERO = 0.01  # a seed with at most this share of the corner wrong counts as having got it right
+_BINS = 80  # dots closer than this part of the axis are set beside each other
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
+
+
+@figures.register("plane-training")
+def plane_training(table: Table) -> Figure:
+    """Loss and accuracies over training: each setting's mean, with its interval as a band."""
+    rows = columns_of(table, "setting", "step", "measure", "mean", "low", "high")
+    measures = in_order(rows, "measure")
+    chosen = alt.selection_point(name="chosen", fields=["setting"], bind="legend")
+    width = max(200, 840 // len(measures) - 55)
+    first, *others = [_measure(rows, measure, chosen).properties(width=width, height=210) for measure in measures]
+    chart = alt.hconcat(first.add_params(chosen), *others, spacing=24)
+    return Figure(chart, {"rows": rows}, describe(table))
+
+
+def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter) -> alt.LayerChart:
+    """One panel. The step axis is logarithmic from 1 on, with 0 on it."""
+    settings, steps = in_order(rows, "setting"), sorted({row["step"] for row in rows})
+    is_share = all(0 <= row[bound] <= 1 for row in rows if row["measure"] == measure for bound in ("low", "high"))
+    is_share = is_share and "accuracy" in measure
+    shown = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
+    color = alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=_line_legend())
+    base = (
+        alt.Chart(alt.NamedData("rows"), title=measure)
+        .transform_filter({"field": "measure", "equal": measure})
+        .encode(
+            x=alt.X("step:Q", scale=alt.Scale(type="symlog"), axis=alt.Axis(values=_ticks(steps), title="step", grid=False)),
+            color=color,
+        )
+    )
+    y = alt.Y("mean:Q", title=None, scale=alt.Scale(domain=[0, 1]) if is_share else alt.Scale(zero=True))
+    tips = [
+        alt.Tooltip("setting:N"),
+        alt.Tooltip("step:Q"),
+        alt.Tooltip("mean:Q", title=measure, format=".3f"),
+        alt.Tooltip("low:Q", title="95 % from", format=".3f"),
+        alt.Tooltip("high:Q", title="95 % to", format=".3f"),
+    ]
+    band = base.mark_area(opacity=0.2).encode(
+        y=alt.Y("low:Q", title=None), y2="high:Q", opacity=alt.condition(chosen, alt.value(0.2), alt.value(0.04))
+    )
+    dash = alt.StrokeDash("setting:N", scale=alt.Scale(domain=settings, range=_DASHES[: len(settings)]))
+    line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash, opacity=shown)
+    points = base.mark_point(size=28, filled=True).encode(y=y, opacity=shown, tooltip=tips)
+    return alt.layer(band, line, points)
+
+
+def _line_legend() -> alt.Legend:
+    return alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
+
+
+def _ticks(steps: Sequence[int]) -> list[int]:
+    """0 and every other power of two or so, up to the last step; the steps themselves where they are few."""
+    last = max(steps)
+    if len(steps) <= 6:
+        return list(steps)
+    powers = [2**k for k in range(0, max(1, last.bit_length()), 2)]
+    return [0, *(power for power in powers if power <= last)]
+
+
+@figures.register("plane-seeds")
+def plane_seeds(table: Table) -> Figure:
+    """One dot per random seed: how much of the held-out corner it gives to the wrong class."""
+    rows = [row for row in columns_of(table, "setting", "seed", "corner_wrong") if row["corner_wrong"] is not None]
+    settings = in_order(rows, "setting")
+    top = max(0.1, *(row["corner_wrong"] for row in rows))
+    dots, summaries = [], []
+    for setting in settings:
+        mine = [row for row in rows if row["setting"] == setting]
+        dots += _swarm(mine, top)
+        summaries.append({"setting": setting, **_summary([row["corner_wrong"] for row in mine])})
+    y = alt.Y("setting:N", sort=settings, title=None)
+    axis = alt.Axis(format="%", title="share of the held-out corner given to the wrong class")
+    x = alt.X("corner_wrong:Q", scale=alt.Scale(domain=[0, top], nice=True), axis=axis)
+    strip = (
+        alt.Chart(alt.NamedData("dots"))
+        .mark_circle(size=24, opacity=0.7, clip=False)
+        .encode(
+            x=x,
+            y=y,
+            yOffset=_lane(),
+            color=alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=None),
+            tooltip=[
+                alt.Tooltip("setting:N"),
+                alt.Tooltip("seed:Q"),
+                alt.Tooltip("corner_wrong:Q", title="corner wrong", format=".2%"),
+            ],
+        )
+    )
+    limit = alt.Chart(alt.NamedData("limit")).mark_rule(style="reference").encode(x="near_zero:Q")
+    chart = alt.layer(limit, strip, *_marked_means(y)).properties(width=620, height=alt.Step(84))
+    return Figure(chart, {"dots": dots, "summaries": summaries, "limit": [{"near_zero": NEAR_ZERO}]}, describe(table))
+
+
+def _swarm(rows: Sequence[dict[str, Any]], top: float) -> list[dict[str, Any]]:
+    """The rows with a lane each, so that seeds of nearly the same value lie beside each other, around the middle."""
+    bins: dict[int, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: (row["corner_wrong"], row["seed"])):
+        bins.setdefault(int(_BINS * row["corner_wrong"] / top), []).append(row)
+    placed = []
+    for members in bins.values():
+        apart = min(0.14, 1.5 / len(members))
+        for number, row in enumerate(members):  # from the middle outwards, to both sides in turn
+            lane = apart * ((number + 1) // 2) * (1 if number % 2 else -1)
+            placed.append({**row, "lane": round(lane, 4)})
+    return placed
+
+
+def _summary(values: Sequence[float]) -> dict[str, Any]:
+    estimate = mean(values)
+    near = sum(value <= NEAR_ZERO for value in values)
+    low, high = (estimate.low, estimate.high) if len(values) > 1 else (estimate.value, estimate.value)
+    note = f"{near} of {len(values)} seeds at {100 * NEAR_ZERO:g} % or less"
+    return {"mean": estimate.value, "low": low, "high": high, "n": len(values), "lane": 0.0, "note": note}
+
+
+def _marked_means(y: alt.Y) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
+    base = alt.Chart(alt.NamedData("summaries")).encode(y=y, yOffset=_lane())
+    tips = [
+        alt.Tooltip("setting:N"),
+        alt.Tooltip("mean:Q", format=".2%"),
+        alt.Tooltip("low:Q", title="95 % from", format=".2%"),
+        alt.Tooltip("high:Q", title="95 % to", format=".2%"),
+        alt.Tooltip("n:Q", title="seeds"),
+    ]
+    interval = base.mark_rule(style="summary").encode(x="low:Q", x2="high:Q", tooltip=tips)
+    center = base.mark_point(style="summary-point", shape="diamond", filled=True).encode(x="mean:Q", tooltip=tips)
+    note = base.mark_text(style="strong-note", align="left", dx=10).encode(x=alt.value(620), text="note:N")
+    return interval, center, note
+
+
+def _lane() -> alt.YOffset:
+    return alt.YOffset("lane:Q", scale=alt.Scale(domain=[-1, 1]))

@@ -1,0 +1,115 @@
+"""One look for every figure: fonts, sizes, colors on light and on dark paper.
+
+A figure never names an ink or a paper color. It takes the two class colors, which stand out on both papers, leaves
+series to the category range, and refers to its own lines by the style names below; the theme fills them in. So the same
+chart reads on a white page, on a dark screen and in print, and changing the paper needs no new chart.
+
+``python -m pytest tests/unit/test_figures.py -k palette`` checks the contrast of the colors and how far apart they
+stay under the three kinds of color blindness.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+Theme = Literal["light", "dark"]
+Rgba = tuple[float, float, float, float]
+
+# The two classes, as in the sources: blue positive, orange negative.
+POSITIVE, NEGATIVE = "#2a78b5", "#d9660a"
+
+# Series (settings, models). Kept away from the class colors, so that a line is never read as a class.
+CATEGORY: dict[Theme, tuple[str, ...]] = {
+    "light": ("#8c2d82", "#158466", "#a67c00", "#5c6570", "#c23b52"),
+    "dark": ("#d78fd0", "#4cc3a0", "#d9b245", "#a3adb8", "#f08a9b"),
+}
+PAPER: dict[Theme, str] = {"light": "#ffffff", "dark": "#171b21"}
+INK: dict[Theme, str] = {"light": "#1c2127", "dark": "#e8ebee"}
+MUTED: dict[Theme, str] = {"light": "#5b646e", "dark": "#a3adb8"}
+GRID: dict[Theme, str] = {"light": "#e7eaed", "dark": "#2b323a"}
+
+# Arial and Liberation Sans have the same widths, so that static and interactive figures are set alike everywhere.
+FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+TEXT_SIZE, TITLE_SIZE = 11, 12
+
+# A field of probabilities is shaded by how sure the model is: nothing at 0.5, so that the paper shows through.
+_SURE = 0.86
+
+
+def theme(name: Theme = "light") -> dict[str, Any]:
+    """The Vega-Lite ``config`` of every figure, on light or on dark paper."""
+    ink, muted, grid = INK[name], MUTED[name], GRID[name]
+    return {
+        "background": PAPER[name],
+        "font": FONT,
+        "padding": 8,
+        "axis": _axis(ink, muted, grid),
+        "header": {"labelColor": ink, "labelFontSize": TEXT_SIZE, "titleColor": ink, "titleFontSize": TITLE_SIZE},
+        "legend": {
+            "labelColor": ink,
+            "labelFontSize": TEXT_SIZE,
+            "titleColor": muted,
+            "titleFontSize": TEXT_SIZE,
+            "titleFontWeight": "normal",
+            "symbolStrokeWidth": 2,
+        },
+        "range": {"category": list(CATEGORY[name])},
+        "style": _styles(ink, muted),
+        "title": {
+            "anchor": "start",
+            "color": ink,
+            "fontSize": TITLE_SIZE,
+            "fontWeight": 600,
+            "offset": 10,
+            "subtitleColor": muted,
+            "subtitleFontSize": TEXT_SIZE,
+        },
+        "view": {"stroke": None},
+    }
+
+
+def _axis(ink: str, muted: str, grid: str) -> dict[str, Any]:
+    return {
+        "domainColor": muted,
+        "gridColor": grid,
+        "labelColor": muted,
+        "labelFontSize": TEXT_SIZE,
+        "tickColor": muted,
+        "tickSize": 4,
+        "titleColor": ink,
+        "titleFontSize": TEXT_SIZE,
+        "titleFontWeight": "normal",
+        "titlePadding": 6,
+    }
+
+
+def _styles(ink: str, muted: str) -> dict[str, Any]:
+    """What a figure draws in ink, by name."""
+    return {
+        "boundary": {"color": ink, "strokeWidth": 1.75, "strokeJoin": "round"},
+        "reference": {"color": muted, "strokeWidth": 1, "strokeDash": [3, 3]},
+        "outline": {"color": ink, "filled": False, "strokeWidth": 1.25, "strokeOpacity": 0.8},
+        "summary": {"color": ink, "strokeWidth": 2},
+        "summary-point": {"color": ink, "size": 60, "opacity": 1},
+        "note": {"color": muted, "fontSize": TEXT_SIZE},
+        "strong-note": {"color": ink, "fontSize": TEXT_SIZE},
+    }
+
+
+def shade_stops() -> tuple[str, str, str]:
+    """The colors of probability 0, 0.5 and 1, for a legend. In between both sides are linear in red to alpha."""
+    return tuple(f"rgba({r:.0f},{g:.0f},{b:.0f},{a:.2f})" for r, g, b, a in map(shade, (0.0, 0.5, 1.0)))  # type: ignore[return-value]
+
+
+def shade(probability: float) -> Rgba:
+    """Color of a probability of the positive class: red, green, blue in 0..255 and alpha in 0..1."""
+    blue, orange = _rgb(POSITIVE), _rgb(NEGATIVE)
+    middle = tuple((b + o) / 2 for b, o in zip(blue, orange, strict=True))
+    end = blue if probability > 0.5 else orange
+    sure = abs(probability - 0.5) * 2
+    red, green, blue_part = (m + (e - m) * sure for m, e in zip(middle, end, strict=True))
+    return red, green, blue_part, _SURE * sure
+
+
+def _rgb(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

@@ -1,0 +1,49 @@
+"""Fully connected networks, many at once: weights carry a leading replica axis, one batched product serves them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from rote.models.settings import MLPConfig
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+FUNCTIONS = {"relu": torch.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "linear": lambda value: value}
+
+
+class StackedMLP(nn.Module):
+    """One network per seed. Each replica starts from its own seed alone: the others do not change it."""
+
+    def __init__(self, inputs: int, outputs: int, config: MLPConfig, seeds: Sequence[int], dtype: torch.dtype) -> None:
+        super().__init__()
+        self.activation = FUNCTIONS[config.activation]
+        sizes = [inputs, *[config.hidden] * config.layers, outputs]
+        shapes = list(zip(sizes, sizes[1:], strict=False))
+        replicas = [_glorot_uniform(shapes, seed, dtype) for seed in seeds]
+        self.weights = nn.ParameterList([torch.stack(layer) for layer in zip(*replicas, strict=True)])
+        self.biases = nn.ParameterList([torch.zeros(len(seeds), 1, size, dtype=dtype) for size in sizes[1:]])
+
+    def forward(self, inputs: Float[Tensor, "replica batch input"]) -> Float[Tensor, "replica batch output"]:
+        values = inputs
+        last = len(self.weights) - 1
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            values = torch.baddbmm(bias, values, weight)
+            if layer < last:
+                values = self.activation(values)
+        return values
+
+
+def _glorot_uniform(shapes: Sequence[tuple[int, int]], seed: int, dtype: torch.dtype) -> list[Tensor]:
+    random = torch.Generator().manual_seed(seed)
+    weights = []
+    for inputs, outputs in shapes:
+        limit = math.sqrt(6.0 / (inputs + outputs))
+        # Drawn in float64, so that a seed is the same network in either precision.
+        weights.append((torch.rand(inputs, outputs, generator=random, dtype=torch.float64) * 2 - 1) * limit)
+    return [weight.to(dtype) for weight in weights]

@@ -1,0 +1,116 @@
+"""Files that are either as they were or complete: atomic writes, and JSON documents that know when they are damaged.
+
+A document is ``{"kind": ..., "version": ..., "sha256": ..., "body": ...}``. Reading one says in one line whether it is
+missing, truncated, altered, foreign or written by a later version. Nothing here or elsewhere in Rote is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rote.errors import DamagedFileError, NewerVersionError, StoreError
+
+
+def canonical(value: object) -> bytes:
+    """One spelling per value: sorted keys, no spaces, no NaN. What ids and checksums are made of."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    with reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write ``data`` so that a reader, a crash or a full disk sees the old file or the new one, never a part."""
+    with writing(path):
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and new names in ``folder`` survive a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_document(path: Path, kind: str, version: int, body: Any) -> None:
+    envelope = {"kind": kind, "version": version, "sha256": digest(canonical(body)), "body": body}
+    write_atomically(path, json.dumps(envelope, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def read_document(path: Path, kind: str, version: int) -> Any:
+    with reading(path):
+        data = path.read_bytes()
+    if data[:1] == b"\x80" or data[:2] == b"PK":
+        raise DamagedFileError(f"{path} is not a Rote file but looks like a pickle; Rote never loads pickles.")
+    try:
+        envelope = json.loads(data)
+        found_kind, found_version, checksum, body = (envelope[key] for key in ("kind", "version", "sha256", "body"))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedFileError(f"{path} is truncated or not a {kind} document ({error}). {_remedy(path)}") from None
+    if found_kind != kind:
+        raise DamagedFileError(f"{path} holds a {found_kind!r} document, expected {kind!r}. {_remedy(path)}")
+    if not isinstance(found_version, int) or found_version > version:
+        raise NewerVersionError(
+            f"{path} has format version {found_version!r}; this Rote reads up to {version}. Install a newer Rote."
+        )
+    if digest(canonical(body)) != checksum:
+        raise DamagedFileError(f"{path} was altered: its checksum does not match its content. {_remedy(path)}")
+    return body
+
+
+def finite(value: Any) -> Any:
+    """``value`` with NaN and infinities as None, since JSON has neither."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"Cannot write {path}: {error.strerror or error}. What was there is unchanged.") from error
+
+
+def _remedy(path: Path) -> str:
+    return f"Remove the run folder {path.parent} to compute it again; other runs are not affected."

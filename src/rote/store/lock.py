@@ -1,0 +1,57 @@
+"""One writer per run, enforced by the operating system and released by it when the process dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rote.errors import RunLockedError
+from rote.store.files import writing
+
+FILE = "lock"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    path = folder / FILE
+    with writing(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        if not _taken(descriptor):
+            owner = os.read(descriptor, 100).decode(errors="replace").strip() or "another process"
+            raise RunLockedError(f"The run in {folder} is being written by {owner}. Wait for it or stop it.")
+        with contextlib.suppress(OSError):  # the name is a courtesy; a full disk must not stop a reader
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a living process writes this run now."""
+    try:
+        descriptor = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _taken(descriptor: int) -> bool:
+    for _ in range(5):  # is_locked() of a listing holds the lock for a moment
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            time.sleep(0.02)
+    return False

@@ -1,0 +1,55 @@
+"""``metrics.jsonl``: one row per recorded step, appended; after a crash cut back to what the last checkpoint knew."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from rote.errors import DamagedFileError
+from rote.store.files import canonical, finite, reading, writing
+
+FILE = "metrics.jsonl"
+
+
+class Metrics:
+    """Rows are plain data with no times in them: a resumed run writes the same bytes as an uninterrupted one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+
+    def append(self, row: dict[str, Any]) -> None:
+        with writing(self.path), self.path.open("ab") as file:
+            file.write(canonical(finite(row)) + b"\n")
+
+    def sync(self) -> int:
+        """Bytes that are safely on disk from now on."""
+        with writing(self.path), self.path.open("ab") as file:
+            file.flush()
+            os.fsync(file.fileno())
+            return file.tell()
+
+    def cut(self, size: int) -> None:
+        """Drop what was written after a checkpoint: those steps are done again."""
+        with writing(self.path), self.path.open("ab") as file:
+            if file.tell() < size:
+                raise DamagedFileError(
+                    f"{self.path} has {file.tell()} bytes, but its checkpoint was made when it had {size}. "
+                    f"Remove the run folder {self.path.parent} to compute it again."
+                )
+            file.truncate(size)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every complete row; a torn last line (the process died while writing it) is left out."""
+        if not self.path.exists():
+            return []
+        with reading(self.path):
+            lines = self.path.read_bytes().split(b"\n")
+        rows = []
+        for number, line in enumerate(lines[:-1], start=1):
+            try:
+                rows.append(json.loads(line))
+            except ValueError as error:
+                raise DamagedFileError(f"{self.path}, line {number}, is damaged: {error}.") from None
+        return rows

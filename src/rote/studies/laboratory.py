@@ -1,0 +1,107 @@
+"""The laboratory: takes a study from its configuration to tables and verdicts, computing only what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rote.claims import Verdict
+from rote.config import flatten, to_plain
+from rote.errors import RunFailedError, StoreError, UsageError
+from rote.store import FinishedRun, Request, Store, canonical, digest, read_document, write_document
+from rote.studies.ledger import judged
+from rote.studies.perform import perform
+from rote.studies.progress import Display
+from rote.studies.study import Study, studies
+from rote.studies.supervisor import Order, Supervisor
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished study: its summary run and the verdicts that it gives."""
+
+    study: Study[Any]
+    summary: FinishedRun
+    verdicts: tuple[Verdict, ...]
+    computed: int  # runs done now
+    reused: int  # runs found finished in the store
+
+
+class Laboratory:
+    def __init__(
+        self, store: Store, *, workers: int | None = None, device: str = "auto", display: Display | None = None
+    ) -> None:
+        if workers is not None and workers < 1:
+            raise UsageError(f"'workers' must be at least 1. Got {workers}.")
+        self.store, self.device = store, device
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self.display = display or Display()
+
+    def run(self, name: str, preset: str = "quick", overrides: Mapping[str, object] | None = None) -> Result:
+        """Run a study to the end, or take it up where it was; what is finished in the store is not computed again."""
+        study, passed = studies[name](), dict(overrides or {})
+        config = study.resolve(preset, passed)
+        self.store.check_writable()
+        self._check_device()
+        config = self._with_engine(study, config)
+        summary = replace(study.request("summary", config, range(flatten(config)["seeds"])), preset=preset)  # type: ignore[call-overload]
+        done = self.store.finished(summary)
+        if done is not None:
+            return self._result(study, done, 0, len(done.record.uses))
+        requests = [replace(request, preset=preset) for request in study.requests(config)]
+        missing = [request for request in requests if self.store.finished(request) is None]
+        self._perform(missing, passed)
+        finished = [FinishedRun(self.store.folder(request)) for request in requests]
+        with self.store.open(summary, passed) as run:
+            run.note(uses=tuple(part.id for part in finished))
+            run.finish(study.summarize(config, finished))
+        return self._result(
+            study, FinishedRun(self.store.folder(summary)), len(missing), len(requests) - len(missing)
+        )
+
+    def _perform(self, missing: Sequence[Request], passed: dict[str, Any]) -> None:
+        if not missing:
+            return
+        modules = {request: studies[request.study].__module__ for request in missing}
+        if min(self.workers, len(missing)) == 1 or "__main__" in modules.values():
+            failures = self._perform_here(missing, passed)
+        else:
+            orders = [Order(request, passed, modules[request], self.device) for request in missing]
+            failures = Supervisor(self.store, self.workers, self.display).perform(orders)
+        if failures:
+            lines = [f"{request.study} {request.part} ({request.id}): {reason}" for request, reason in failures.items()]
+            raise RunFailedError(f"{len(failures)} of {len(missing)} runs failed. " + " ".join(lines))
+
+    def _perform_here(self, missing: Sequence[Request], passed: dict[str, Any]) -> dict[Request, str]:
+        failures: dict[Request, str] = {}
+        for request in missing:
+            advance = self.display.track(f"{request.study} {request.part}")
+            try:
+                perform(self.store, request, passed, self.device, advance)
+            except (StoreError, RunFailedError) as error:
+                failures[request] = str(error)
+        return failures
+
+    def _result(self, study: Study[Any], summary: FinishedRun, computed: int, reused: int) -> Result:
+        return Result(study, summary, tuple(judged(study, summary)), computed, reused)
+
+    def _check_device(self) -> None:
+        if self.device not in ("auto", "cpu"):
+            from rote.training import choose_device
+
+            choose_device(self.device)
+
+    def _with_engine(self, study: Study[Any], config: Any) -> Any:
+        """``engine="auto"`` decided by timing, once per store and configuration, so that a resumed study finds its runs."""
+        if getattr(config, "engine", None) != "auto":
+            return config
+        path, kind = self.store.root / "engines.json", "rote engines"
+        known: dict[str, str] = read_document(path, kind, 1) if path.exists() else {}
+        key = digest(canonical([study.name, study.version, to_plain(config), self.workers]))[:16]
+        if key not in known:
+            times = study.engine_times(config, self.workers)
+            known[key] = times.faster if times else "processes"
+            write_document(path, kind, 1, known)
+        return replace(config, engine=known[key])

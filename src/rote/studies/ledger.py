@@ -1,0 +1,45 @@
+"""The ledger: every claim of every study with the verdict that the store supports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rote.claims import Verdict, judge, not_run
+from rote.store import FinishedRun, Store
+from rote.studies.study import PRESETS, Study, studies
+
+
+def judged(study: Study[Any], summary: FinishedRun) -> list[Verdict]:
+    tables, record = summary.tables(), summary.record
+    return [
+        judge(claim, tables, study=study.name, preset=record.request.preset, runs=(summary.id, *record.uses))
+        for claim in study.claims
+    ]
+
+
+def latest_summary(store: Store, study: Study[Any], preset: str | None = None) -> FinishedRun | None:
+    """The study's finished summary that counts: its version, the most thorough preset (or the named one), the newest.
+
+    Runs with overridden settings do not count, except for the number of seeds: they are not the published experiment.
+    """
+    candidates = []
+    for row in store.runs():
+        if row.study == study.name and row.part == "summary" and row.status == "finished":
+            run = FinishedRun(store.root / row.folder)
+            request = run.record.request
+            counts = request.version == study.version and set(run.record.passed) <= {"seeds", "engine"}
+            if counts and preset in (None, request.preset):
+                candidates.append(run)
+    thorough = {name: rank for rank, name in enumerate(PRESETS)}
+    return max(
+        candidates, key=lambda run: (thorough.get(run.record.request.preset, -1), run.record.started), default=None
+    )
+
+
+def ledger(store: Store, preset: str | None = None) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    for name in studies:
+        study = studies[name]()
+        summary = latest_summary(store, study, preset)
+        verdicts += judged(study, summary) if summary else [not_run(claim, name) for claim in study.claims]
+    return verdicts

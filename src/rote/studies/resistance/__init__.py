@@ -1,0 +1,1 @@
+"""Source 001: gradient descent resists compositionality."""

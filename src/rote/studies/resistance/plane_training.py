@@ -1,0 +1,175 @@
+"""The plane's networks, trained as one program, and what is measured on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from rote.models import StackedMLP
+from rote.store import Column, Request, Run, Table
+from rote.tasks.plane import Examples, PlaneTask, grid
+from rote.training import Program, choose_device, train
+
+if TYPE_CHECKING:
+    from rote.studies.resistance.plane import PlaneConfig
+    from rote.studies.study import Progress
+
+BLOCK = 64  # batches that are drawn at once
+SEEN_SIDE, CORNER_SIDE = 24, 48  # points per side of a quadrant when accuracy is measured
+LABELS = (
+    Column("setting", "what X2 tells about the class in training", "label"),
+    Column("seed", "random seed", "label"),
+    Column("step", "updates; in the part 'epochs' passes over its points", "label"),
+)
+
+
+class PlaneProgram(Program):
+    """One network per seed on the plane; ``losses`` is the mean cross entropy of each."""
+
+    stacked = True
+
+    def __init__(self, task: PlaneTask, config: PlaneConfig, seeds: Sequence[int], device: str) -> None:
+        self.task, self.batch, self.seeds = task, config.training.batch, seeds
+        self.replicas, self.device, self.dtype = len(seeds), choose_device(device), config.training.torch_dtype()
+        self.model = StackedMLP(2, 2, config.model, seeds, self.dtype).to(self.device)
+        self.seen, self.corner = self._even(task.seen(SEEN_SIDE)), self._even(task.corner(CORNER_SIDE))
+        self._block = -1
+
+    def losses(self, step: int) -> Tensor:
+        block, within = divmod(step, BLOCK)
+        if block != self._block:
+            drawn = [self.task.training(seed, block, BLOCK, self.batch) for seed in self.seeds]
+            self._inputs = torch.stack([self._tensor(examples.inputs) for examples in drawn], dim=1)
+            self._targets = torch.stack([torch.from_numpy(examples.targets) for examples in drawn], dim=1).to(self.device)
+            self._block = block
+        return self._losses(self._inputs[within], self._targets[within])
+
+    def measure(self) -> dict[str, Any]:
+        inputs, targets = self.seen
+        return {
+            "loss": self._losses(inputs, targets).tolist(),
+            "seen": self._correct(inputs, targets).double().mean(1).tolist(),
+            "corner": self._correct(*self.corner).double().mean(1).tolist(),
+        }
+
+    def probabilities(self, points: Tensor) -> Tensor:
+        """Probability of class 1 at each point, [replica, point]."""
+        with torch.no_grad():
+            return self.model(points.expand(self.replicas, -1, -1)).softmax(-1)[..., 1]  # type: ignore[no-any-return]
+
+    def corner_classes(self) -> Tensor:
+        """The class given to each point of the corner, [replica, point]."""
+        with torch.no_grad():
+            return self.model(self.corner[0]).argmax(-1)  # type: ignore[no-any-return]
+
+    def grid(self, per_side: int) -> Tensor:
+        return self._tensor(grid(per_side))
+
+    def _losses(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        logits = self.model(inputs)
+        return cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none").view(targets.shape).mean(1)
+
+    def _correct(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        return self.model(inputs).argmax(-1) == targets  # type: ignore[no-any-return]
+
+    def _even(self, examples: Examples) -> tuple[Tensor, Tensor]:
+        inputs = self._tensor(examples.inputs).expand(self.replicas, -1, -1)
+        targets = torch.from_numpy(examples.targets).to(self.device).expand(self.replicas, -1)
+        return inputs, targets
+
+    def _tensor(self, values: Any) -> Tensor:
+        return torch.from_numpy(values).to(self.device, self.dtype)
+
+
+def train_and_measure(
+    task: PlaneTask,
+    config: PlaneConfig,
+    request: Request,
+    run: Run,
+    progress: Progress,
+    device: str,
+    updates_per_step: int = 1,
+) -> list[Table]:
+    """Train the seeds of ``request`` and measure them at steps 0, 1, 2, 4, ...; every such step keeps its weights."""
+    program = PlaneProgram(task, config, request.seeds, device)
+    steps = config.training.recorded_steps()
+    training = replace(config.training, steps=config.training.steps * updates_per_step)
+    at = {step * updates_per_step: step for step in steps}
+    train(program, training, run, progress=progress, record_at=at, snapshots=at)
+    rows = [{**row, "step": at[row["step"]]} for row in run.metrics.rows()]
+
+    classes, pictures, points = {}, [], program.grid(config.grid)
+    for update, step in at.items():
+        program.model.load_state_dict(run.checkpoints.load(update)["model"])
+        classes[step] = program.corner_classes()
+        shown = config.shown_seeds if step == steps[-1] else 1
+        pictures += _picture_rows(request, step, points, program.probabilities(points), shown)
+    moved = (classes[min(1, steps[-1])] != classes[steps[-1]]).double().mean(1).tolist()
+    return [_dynamics(request, rows), _seeds(request, rows, moved), _pictures(pictures)]
+
+
+def _picture_rows(
+    request: Request, step: int, points: Tensor, probabilities: Tensor, shown: int
+) -> list[dict[str, Any]]:
+    """The seeds below ``shown``, where this run has them."""
+    coordinates = [(round(x1, 6), round(x2, 6)) for x1, x2 in points.tolist()]
+    return [
+        {"setting": request.part, "seed": seed, "step": step, "x1": x1, "x2": x2, "probability": round(value, 4)}
+        for seed, values in zip(request.seeds, probabilities.tolist(), strict=True)
+        if seed < shown
+        for (x1, x2), value in zip(coordinates, values, strict=True)
+    ]
+
+
+def _dynamics(request: Request, rows: list[dict[str, Any]]) -> Table:
+    long = [
+        {"setting": request.part, "seed": seed, "step": row["step"]}
+        | {name: row[name][index] for name in ("loss", "seen", "corner")}
+        for row in rows
+        for index, seed in enumerate(request.seeds)
+    ]
+    columns = (
+        *LABELS,
+        Column("loss", "cross entropy over the training region, nats"),
+        Column("seen", "share of the training region classified right"),
+        Column("corner", "share of the held-out corner classified right"),
+    )
+    return Table.make("dynamics", "Every seed over training", columns, long, details=True)
+
+
+def _seeds(request: Request, rows: list[dict[str, Any]], moved: list[float]) -> Table:
+    first, second, last = rows[0], rows[min(1, len(rows) - 1)], rows[-1]
+    wide = [
+        {
+            "setting": request.part, "seed": seed, "step": last["step"],
+            "corner_wrong": 1 - last["corner"][index], "seen_wrong": 1 - last["seen"][index],
+            "loss_0": first["loss"][index], "loss_1": second["loss"][index], "loss_end": last["loss"][index],
+            "moved_since_step_1": moved[index],
+        }
+        for index, seed in enumerate(request.seeds)
+    ]  # fmt: skip
+    columns = (
+        *LABELS,
+        Column("corner_wrong", "share of the held-out corner given to the wrong class"),
+        Column("seen_wrong", "share of the training region given to the wrong class"),
+        Column("loss_0", "loss before training"),
+        Column("loss_1", "loss after step 1"),
+        Column("loss_end", "loss at the end"),
+        Column("moved_since_step_1", "share of the corner whose class differs between step 1 and the end"),
+    )
+    return Table.make("seeds", "Every seed at the end", columns, wide, details=True)
+
+
+def _pictures(rows: list[dict[str, Any]]) -> Table:
+    columns = (
+        *LABELS,
+        Column("x1", "decides the class: its sign"),
+        Column("x2", "redundant input"),
+        Column("probability", "of class 1"),
+    )
+    return Table.make("boundaries", "Probability of class 1 over the plane", columns, rows, details=True)

@@ -1,0 +1,68 @@
+"""A study: a readable script of the way from a task to tables, for one part of a source.
+
+A study says which runs it needs (``requests``), how one of them is performed, on any machine (``perform``), and how
+their tables become the study's tables (``summarize``). Everything else, finding finished runs, resuming, workers,
+progress, verdicts, is the laboratory's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from rote.claims import Claim, Source
+from rote.config import from_plain, resolve, to_plain
+from rote.errors import UnknownNameError
+from rote.registry import Registry
+from rote.store import FinishedRun, Request, Run, Table
+
+if TYPE_CHECKING:
+    from rote.training.population import EngineTimes
+
+C = TypeVar("C")
+PRESETS = ("smoke", "quick", "paper")
+Progress = Callable[[int, int], None]
+
+
+class Study(ABC, Generic[C]):
+    name: ClassVar[str]
+    version: ClassVar[int]  # raised when the numbers change: finished runs of another version are not used
+    source: ClassVar[Source]
+    place: ClassVar[str]  # "Section 6, Figures 4 to 6"
+    title: ClassVar[str]
+    about: ClassVar[str]
+    claims: ClassVar[tuple[Claim, ...]]
+    deviations: ClassVar[tuple[str, ...]] = ()  # from the published text, and what it leaves open
+    presets: ClassVar[Mapping[str, Mapping[str, object]]]
+    default: C  # the configuration that presets and overrides change
+
+    @abstractmethod
+    def requests(self, config: C) -> list[Request]:
+        """The runs that this study is made of."""
+
+    @abstractmethod
+    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        """Train and measure one of them, from its last checkpoint where there is one."""
+
+    @abstractmethod
+    def summarize(self, config: C, runs: Sequence[FinishedRun]) -> Sequence[Table]:
+        """The study's tables, from its finished runs in the order of ``requests``."""
+
+    def engine_times(self, config: C, workers: int) -> EngineTimes | None:
+        """For a study whose ``engine`` may be "auto": what each engine would take, from a few timed updates."""
+        return None
+
+    def resolve(self, preset: str, overrides: Mapping[str, object]) -> C:
+        if preset not in self.presets:
+            raise UnknownNameError("preset", preset, self.presets)
+        return resolve(self.default, {**self.presets[preset], **overrides})
+
+    def request(self, part: str, config: object, seeds: Sequence[int]) -> Request:
+        return Request(self.name, self.version, part, to_plain(config), tuple(seeds))
+
+    def config_of(self, request: Request) -> C:
+        return from_plain(self.default, request.config)
+
+
+studies: Registry[type[Study[Any]]] = Registry("study", "rote.studies")

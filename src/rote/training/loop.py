@@ -1,0 +1,178 @@
+"""The one training loop: any program, resumable at every step, recorded, interruptible.
+
+Order within a step: update, record, checkpoint. A checkpoint remembers how long the metrics file was, so a run that is
+taken up again repeats at most the steps since then, to the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+import torch
+
+from rote.errors import InterruptedRunError, RunFailedError, UsageError
+from rote.store import Run
+from rote.training.early_stopping import EarlyStopping
+from rote.training.interrupt import Stop, stop_on_signal
+from rote.training.program import Program
+from rote.training.randomness import fix_seeds, random_state, restore_random_state
+from rote.training.settings import TrainingConfig
+
+Progress = Callable[[int, int], None]  # steps done, steps in all
+SHARE_FOR_CHECKPOINTS = 0.02  # of the time, at most
+
+
+def train(
+    program: Program,
+    config: TrainingConfig,
+    run: Run,
+    *,
+    progress: Progress | None = None,
+    record_at: Collection[int] | None = None,
+    snapshots: Collection[int] = (),
+) -> None:
+    """Train to the end, from the run's last checkpoint where there is one.
+
+    ``record_at``: steps that are measured, by default those of the configuration.
+    ``snapshots``: steps whose checkpoints stay, for analyses over training. The last step's always does.
+    """
+    recorded = set(config.recorded_steps() if record_at is None else record_at)
+    with stop_on_signal() as stop:
+        _Training(program, config, run, progress or (lambda done, total: None), recorded, set(snapshots), stop).go()
+
+
+class _Training:
+    def __init__(
+        self,
+        program: Program,
+        config: TrainingConfig,
+        run: Run,
+        progress: Progress,
+        recorded: set[int],
+        keep: set[int],
+        stop: Stop,
+    ) -> None:
+        self.program, self.config, self.run, self.progress = program, config, run, progress
+        self.recorded, self.keep, self.stop = recorded, keep, stop
+        self.optimizer = config.make_optimizer(program.model.parameters())
+        self.early = EarlyStopping(program, config.patience) if config.patience is not None else None
+        self.timer = _CheckpointTimer()
+
+    def go(self) -> None:
+        step = self._begin()
+        self.progress(step, self.config.steps)
+        shown = time.monotonic()
+        while step < self.config.steps and not (self.early and self.early.finished):
+            self._update(step)
+            step += 1
+            if step in self.recorded:
+                self._record(step)
+            if step in self.keep or self.timer.due() or self.stop.requested:
+                self._save(step)
+            if time.monotonic() - shown > 0.1:
+                self.progress(step, self.config.steps)
+                shown = time.monotonic()
+            if self.stop.requested and step < self.config.steps:
+                raise InterruptedRunError(f"Stopped after step {step} of {self.config.steps}; it is kept.")
+        if self.early:
+            self.early.restore_best()
+        self._save(step)
+        self.progress(self.config.steps, self.config.steps)
+
+    def _begin(self) -> int:
+        randomness = fix_seeds(self.run.request.seeds[0] if self.run.request.seeds else 0)
+        resumed = self.run.resume()
+        if resumed is not None:
+            step, state = resumed
+            self._restore(state)
+            return step
+        self.run.note(randomness={**randomness, "seeds": list(self.run.request.seeds)})
+        if 0 in self.recorded:
+            self._record(0)
+        if 0 in self.keep:
+            self._save(0)
+        return 0
+
+    def _update(self, step: int) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.learning_rate_at(step)
+        losses = self.program.losses(step)
+        self.optimizer.zero_grad(set_to_none=True)
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+        if self.config.clip is not None:
+            clip_gradients(self.program, self.config.clip)
+        self.optimizer.step()
+
+    def _record(self, step: int) -> None:
+        self.program.model.eval()
+        with torch.no_grad():
+            row = self.program.measure()
+        self.program.model.train()
+        watched = row[self.program.monitored]
+        if not any(map(math.isfinite, watched)):
+            raise RunFailedError(f"At step {step} {self.program.monitored!r} is not finite. Try a lower learning rate.")
+        self.run.metrics.append({"step": step, **row})
+        if self.early:
+            self.early.update(watched)
+
+    def _save(self, step: int) -> None:
+        with self.timer.measured():
+            state: dict[str, Any] = {
+                "model": self.program.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "random": random_state(),
+                "early": self.early.state() if self.early else None,
+            }
+            self.run.save(step, state, self.keep)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.program.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        restore_random_state(state["random"])
+        if self.early:
+            self.early.load(state["early"])
+
+
+def clip_gradients(program: Program, limit: float) -> None:
+    """Scale each replica's gradient down to the norm ``limit`` where it is longer."""
+    parameters = [parameter for parameter in program.model.parameters() if parameter.grad is not None]
+    if not program.stacked:
+        torch.nn.utils.clip_grad_norm_(parameters, limit)
+        return
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
+    norms = torch.stack(squares).sum(0).sqrt()
+    scale = (limit / (norms + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale.view(-1, *[1] * (gradient.dim() - 1)))
+
+
+class _CheckpointTimer:
+    """Every 30 seconds (``ROTE_CHECKPOINT_SECONDS``; 0: each step), but never more than a small share of the time."""
+
+    def __init__(self) -> None:
+        text = os.environ.get("ROTE_CHECKPOINT_SECONDS", "30")
+        try:
+            self.interval = float(text)
+        except ValueError:
+            raise UsageError(f"ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got {text!r}.") from None
+        self.last = time.monotonic()
+        self.cost = 0.0
+
+    def due(self) -> bool:
+        wait = max(self.interval, self.cost / SHARE_FOR_CHECKPOINTS) if self.interval > 0 else 0.0
+        return time.monotonic() - self.last >= wait
+
+    def measured(self) -> _CheckpointTimer:
+        return self
+
+    def __enter__(self) -> None:
+        self.started = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self.last = time.monotonic()
+        self.cost = self.last - self.started

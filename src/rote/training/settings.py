@@ -1,0 +1,70 @@
+"""How a model is trained: the keys ``training.*`` of every study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rote.config import at_least
+from rote.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    steps: int = 1000
+    batch: int = 32
+    optimizer: Literal["sgd", "adam", "adagrad"] = "sgd"
+    learning_rate: float = 0.1
+    momentum: float = 0.0  # sgd only
+    weight_decay: float = 0.0
+    schedule: Literal["constant", "exponential", "staircase"] = "constant"
+    decay: float = 0.96  # factor per decay_every steps
+    decay_every: int = 100
+    clip: float | None = None  # largest norm of a replica's gradient
+    record_every: int | None = None  # None: at 0, 1, 2, 4, 8, ... and the last step
+    patience: int | None = None  # early stopping: records without improvement of the monitored measure
+    dtype: Literal["float32", "float64"] = "float32"
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "steps", "batch", "decay_every", "record_every", "patience")
+        at_least(self, 0, "momentum", "weight_decay")
+        for name in ("learning_rate", "decay", "clip"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UsageError(f"{name!r} of TrainingConfig must be above 0. Got {value!r}.")
+        if self.momentum and self.optimizer != "sgd":
+            raise UsageError(f"'momentum' belongs to the optimizer 'sgd'. Got {self.momentum} with {self.optimizer!r}.")
+
+    def recorded_steps(self) -> list[int]:
+        if self.record_every is not None:
+            steps = set(range(0, self.steps + 1, self.record_every))
+        else:
+            steps = {0, *(2**power for power in range(self.steps.bit_length()) if 2**power <= self.steps)}
+        return sorted(steps | {self.steps})
+
+    def learning_rate_at(self, step: int) -> float:
+        """For the update number ``step``, counted from 0."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        periods = step // self.decay_every if self.schedule == "staircase" else step / self.decay_every
+        return float(self.learning_rate * self.decay**periods)
+
+    def make_optimizer(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
+        import torch
+
+        common = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        if self.optimizer == "sgd":
+            return torch.optim.SGD(parameters, momentum=self.momentum, fused=True, **common)
+        if self.optimizer == "adam":
+            return torch.optim.Adam(parameters, fused=True, **common)
+        return torch.optim.Adagrad(parameters, **common)
+
+    def torch_dtype(self) -> torch.dtype:
+        import torch
+
+        return torch.float64 if self.dtype == "float64" else torch.float32
