@@ -1,7 +1,7 @@
 """Settings as frozen dataclasses: overridden by ``key=value`` with types checked, turned to and from plain data.
 
-    resolve(PlaneConfig(), {"model.hidden": "16"})       # from the command line: text, converted by the field's type
-    resolve(PlaneConfig(), {"model.hidden": 16})         # from a preset or a record: values, checked against it
+resolve(PlaneConfig(), {"model.hidden": "16"})       # from the command line: text, converted by the field's type
+resolve(PlaneConfig(), {"model.hidden": 16})         # from a preset or a record: values, checked against it
 """
 
 from __future__ import annotations

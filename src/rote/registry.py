@@ -84,7 +84,9 @@ class Registry(Mapping[str, T], Generic[T]):
             for entry in _entries_in_sources(self.package):
                 if entry.name in self._entries:
                     first = self._entries[entry.name].module
-                    raise ValueError(f"The {self.kind} {entry.name!r} is registered by both {first} and {entry.module}.")
+                    raise ValueError(
+                        f"The {self.kind} {entry.name!r} is registered by both {first} and {entry.module}."
+                    )
                 self._entries[entry.name] = entry
         return self._entries
 

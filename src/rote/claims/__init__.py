@@ -3,7 +3,6 @@
 from rote.claims.claim import (
     Claim,
     Criterion,
-    Estimate,
     Evidence,
     Measurement,
     Outcome,
@@ -15,7 +14,7 @@ from rote.claims.claim import (
     judge,
     not_run,
 )
-from rote.claims.statistics import difference, mean, paired_difference, proportion
+from rote.claims.statistics import Estimate, difference, mean, paired_difference, proportion
 
 __all__ = [
     "Claim",

@@ -103,6 +103,7 @@ class Verdict:
     outcome: Outcome
     reason: str
     evidence: tuple[Evidence, ...] = ()
+    settle: str = ""  # of an inconclusive verdict: what would settle it
     study: str = ""
     preset: str = ""
     runs: tuple[str, ...] = ()
@@ -116,7 +117,11 @@ def judge(claim: Claim, tables: Tables, *, study: str = "", preset: str = "", ru
         outcome = measurement.expected.outcome(estimate)
         evidence.append(Evidence(measurement.label, measurement.role, str(measurement.expected), estimate, outcome))
     outcome = _combined(evidence)
-    return Verdict(claim, outcome, _reason(outcome, evidence), tuple(evidence), study, preset, runs)
+    open_questions = [_what_would_settle(item) for item in evidence if item.outcome == "inconclusive"]
+    settle = " ".join(dict.fromkeys(open_questions)) if outcome == "inconclusive" else ""
+    return Verdict(
+        claim, outcome, f"{_reason(evidence)} {settle}".strip(), tuple(evidence), settle, study, preset, runs
+    )
 
 
 def not_run(claim: Claim, study: str) -> Verdict:
@@ -132,16 +137,13 @@ def _combined(evidence: list[Evidence]) -> Outcome:
     return "partly" if outcome == "reproduced" and controls - {"reproduced"} else outcome
 
 
-def _reason(outcome: Outcome, evidence: list[Evidence]) -> str:
-    shown = [item for item in evidence if item.role != "contrast"]
-    sentences = [
+def _reason(evidence: list[Evidence]) -> str:
+    return " ".join(
         f"{item.label}: {item.estimate.value:.3g} [{item.estimate.low:.3g}, {item.estimate.high:.3g}], "
         f"expected {item.expected}."
-        for item in shown
-    ]
-    if outcome == "inconclusive":
-        sentences += [_what_would_settle(item) for item in shown if item.outcome == "inconclusive"]
-    return " ".join(sentences)
+        for item in evidence
+        if item.role != "contrast"
+    )
 
 
 def _what_would_settle(item: Evidence) -> str:

@@ -32,7 +32,9 @@ def plane_data(table: Table) -> Figure:
     points = [{**row, "class": names[row["y"]]} for row in columns_of(table, "x1", "x2", "y", "part")]
     classes = list(names.values())
     color = alt.Color(
-        "class:N", scale=alt.Scale(domain=classes, range=[POSITIVE, NEGATIVE]), legend=alt.Legend(title=None, orient="top")
+        "class:N",
+        scale=alt.Scale(domain=classes, range=[POSITIVE, NEGATIVE]),
+        legend=alt.Legend(title=None, orient="top"),
     )
     solid = alt.condition("datum.part === 'training'", alt.value(0.8), alt.value(0.0))
     samples = (
@@ -73,10 +75,14 @@ def plane_boundaries(table: Table) -> Figure:
     layers = alt.layer(*_fields(), _compositional(), _corner(), _boundary()).properties(width=size, height=size)
     chart = layers.facet(
         row=alt.Row(
-            "setting:N", sort=in_order(rows, "setting"), header=alt.Header(title=None, labelFontWeight=600, labelPadding=6)
+            "setting:N",
+            sort=in_order(rows, "setting"),
+            header=alt.Header(title=None, labelFontWeight=600, labelPadding=6),
         ),
         column=alt.Column(
-            f"{along}:O", sort=across, header=alt.Header(title=None, labelExpr=f"'{along} ' + datum.value", labelPadding=4)
+            f"{along}:O",
+            sort=across,
+            header=alt.Header(title=None, labelExpr=f"'{along} ' + datum.value", labelPadding=4),
         ),
         data=alt.NamedData("panels"),
         spacing=6,
@@ -160,7 +166,9 @@ def _fields() -> tuple[alt.Chart, alt.Chart]:
     legend = alt.Legend(title="probability of class 1", orient="bottom", gradientLength=180, values=[0, 0.5, 1])
     return (
         image.encode(x=x, x2="right:Q", y=y, y2="top:Q", url="url:N", tooltip=tips),
-        fields.mark_point(size=0, opacity=1, clip=True).encode(x=x, y=y, color=alt.Color("probability:Q", scale=scale, legend=legend)),
+        fields.mark_point(size=0, opacity=1, clip=True).encode(
+            x=x, y=y, color=alt.Color("probability:Q", scale=scale, legend=legend)
+        ),
     )
 
 

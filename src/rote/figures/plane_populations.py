@@ -39,7 +39,9 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
         alt.Chart(alt.NamedData("rows"), title=measure)
         .transform_filter({"field": "measure", "equal": measure})
         .encode(
-            x=alt.X("step:Q", scale=alt.Scale(type="symlog"), axis=alt.Axis(values=_ticks(steps), title="step", grid=False)),
+            x=alt.X(
+                "step:Q", scale=alt.Scale(type="symlog"), axis=alt.Axis(values=_ticks(steps), title="step", grid=False)
+            ),
             color=color,
         )
     )

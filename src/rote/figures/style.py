@@ -18,10 +18,10 @@ Rgba = tuple[float, float, float, float]
 # The two classes, as in the sources: blue positive, orange negative.
 POSITIVE, NEGATIVE = "#2a78b5", "#d9660a"
 
-# Series (settings, models). Kept away from the class colors, so that a line is never read as a class.
+# Series (settings, models): other hues than the classes, so that a line is not read as a class.
 CATEGORY: dict[Theme, tuple[str, ...]] = {
-    "light": ("#8c2d82", "#158466", "#a67c00", "#5c6570", "#c23b52"),
-    "dark": ("#d78fd0", "#4cc3a0", "#d9b245", "#a3adb8", "#f08a9b"),
+    "light": ("#8e2a96", "#16906d", "#94730f", "#222d38"),
+    "dark": ("#d56bd9", "#6fe0b8", "#d8bc5e", "#8093a5"),
 }
 PAPER: dict[Theme, str] = {"light": "#ffffff", "dark": "#171b21"}
 INK: dict[Theme, str] = {"light": "#1c2127", "dark": "#e8ebee"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +15,12 @@ from rote.models.settings import MLPConfig
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-FUNCTIONS = {"relu": torch.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "linear": lambda value: value}
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "linear": lambda value: value,
+}
 
 
 class StackedMLP(nn.Module):
@@ -24,7 +30,7 @@ class StackedMLP(nn.Module):
         super().__init__()
         self.activation = FUNCTIONS[config.activation]
         sizes = [inputs, *[config.hidden] * config.layers, outputs]
-        shapes = list(zip(sizes, sizes[1:], strict=False))
+        shapes = list(itertools.pairwise(sizes))
         replicas = [_glorot_uniform(shapes, seed, dtype) for seed in seeds]
         self.weights = nn.ParameterList([torch.stack(layer) for layer in zip(*replicas, strict=True)])
         self.biases = nn.ParameterList([torch.zeros(len(seeds), 1, size, dtype=dtype) for size in sizes[1:]])

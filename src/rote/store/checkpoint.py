@@ -63,7 +63,9 @@ class Checkpoints:
                 self._path(step, suffix).unlink()
 
     def files(self) -> list[Path]:
-        return sorted(path for step in self.steps() for path in (self._path(step, "json"), self._path(step, "safetensors")))
+        return sorted(
+            path for step in self.steps() for path in (self._path(step, "json"), self._path(step, "safetensors"))
+        )
 
     def _path(self, step: int, suffix: str) -> Path:
         return self.folder / f"checkpoint-{step:08d}.{suffix}"
@@ -78,7 +80,9 @@ def _take_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
         tensors[name] = value.detach().clone()
         return {"tensor": name}
     if isinstance(value, dict):
-        pairs = [[key, _take_tensors(item, f"{name}/{key}" if name else str(key), tensors)] for key, item in value.items()]
+        pairs = [
+            [key, _take_tensors(item, f"{name}/{key}" if name else str(key), tensors)] for key, item in value.items()
+        ]
         return {"dict": pairs}  # as pairs, because the keys of optimizer states are numbers
     if isinstance(value, list | tuple):
         items = [_take_tensors(item, f"{name}/{index}", tensors) for index, item in enumerate(value)]

@@ -14,7 +14,20 @@ from rote.errors import StoreError
 from rote.store.lock import is_locked
 from rote.store.record import FILE, Record
 
-FIELDS = ("folder", "stamp", "id", "study", "part", "preset", "status", "seeds", "started", "seconds", "config", "error")
+FIELDS = (
+    "folder",
+    "stamp",
+    "id",
+    "study",
+    "part",
+    "preset",
+    "status",
+    "seeds",
+    "started",
+    "seconds",
+    "config",
+    "error",
+)
 LAYOUT = 1
 
 

@@ -19,6 +19,44 @@ VERSION = 1
 FILE = "record.json"
 
 
+@functools.cache
+def installed() -> dict[str, Any]:
+    """Versions of what a result depends on, and the commit of this package (not of the current folder)."""
+    names = ("rote", "torch", "numpy", "scipy", "safetensors")
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    commit, dirty = _commit()
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": versions,
+        "commit": commit,
+        "dirty": dirty,
+    }
+
+
+def _commit() -> tuple[str | None, bool | None]:
+    here = Path(__file__).resolve()
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(here.parent), *words], capture_output=True, text=True, timeout=10, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    if git("ls-files", "--error-unmatch", here.name) is None:  # installed elsewhere, perhaps in another's repository
+        return None, None
+    changed = git("status", "--porcelain", "--", str(here.parents[1]))
+    return git("rev-parse", "HEAD"), None if changed is None else bool(changed)
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked for. Its id is the hash of all of it, so the same request is never computed twice."""
@@ -60,7 +98,7 @@ class Record:
     data: dict[str, str] = field(default_factory=dict)  # name -> sha256
     files: dict[str, str] = field(default_factory=dict)  # of a finished run: name -> sha256
     uses: tuple[str, ...] = ()  # ids of the runs that this one was made from
-    environment: dict[str, Any] = field(default_factory=lambda: environment())
+    environment: dict[str, Any] = field(default_factory=installed)
 
     def write(self, folder: Path) -> None:
         plain = dataclasses.asdict(self) | {"request": self.request.to_plain(), "uses": list(self.uses)}
@@ -77,39 +115,3 @@ class Record:
         if record.status not in get_args(Status):
             raise DamagedFileError(f"{folder / FILE} has the unknown status {record.status!r}.")
         return record
-
-
-@functools.cache
-def environment() -> dict[str, Any]:
-    """Versions of what a result depends on, and the commit of this package (not of the current folder)."""
-    names = ("rote", "torch", "numpy", "scipy", "safetensors")
-    versions = {}
-    for name in names:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    commit, dirty = _commit()
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "packages": versions,
-        "commit": commit,
-        "dirty": dirty,
-    }
-
-
-def _commit() -> tuple[str | None, bool | None]:
-    here = Path(__file__).resolve()
-
-    def git(*words: str) -> str | None:
-        try:
-            done = subprocess.run(["git", "-C", str(here.parent), *words], capture_output=True, text=True, timeout=10)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    if git("ls-files", "--error-unmatch", here.name) is None:  # installed elsewhere, perhaps in another's repository
-        return None, None
-    changed = git("status", "--porcelain", "--", str(here.parents[1]))
-    return git("rev-parse", "HEAD"), None if changed is None else bool(changed)

@@ -57,9 +57,7 @@ class Laboratory:
         with self.store.open(summary, passed) as run:
             run.note(uses=tuple(part.id for part in finished))
             run.finish(study.summarize(config, finished))
-        return self._result(
-            study, FinishedRun(self.store.folder(summary)), len(missing), len(requests) - len(missing)
-        )
+        return self._result(study, FinishedRun(self.store.folder(summary)), len(missing), len(requests) - len(missing))
 
     def _perform(self, missing: Sequence[Request], passed: dict[str, Any]) -> None:
         if not missing:
@@ -94,7 +92,7 @@ class Laboratory:
             choose_device(self.device)
 
     def _with_engine(self, study: Study[Any], config: Any) -> Any:
-        """``engine="auto"`` decided by timing, once per store and configuration, so that a resumed study finds its runs."""
+        """``engine="auto"`` decided by timing, once per store and configuration: a resumed study must find its runs."""
         if getattr(config, "engine", None) != "auto":
             return config
         path, kind = self.store.root / "engines.json", "rote engines"

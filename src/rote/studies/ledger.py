@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rote.claims import Verdict, judge, not_run
+from rote.errors import UnknownNameError
 from rote.store import FinishedRun, Store
 from rote.studies.study import PRESETS, Study, studies
 
@@ -37,6 +38,8 @@ def latest_summary(store: Store, study: Study[Any], preset: str | None = None) -
 
 
 def ledger(store: Store, preset: str | None = None) -> list[Verdict]:
+    if preset is not None and preset not in PRESETS:
+        raise UnknownNameError("preset", preset, PRESETS)
     verdicts: list[Verdict] = []
     for name in studies:
         study = studies[name]()

@@ -77,7 +77,9 @@ class Supervisor:
                     code = process.wait()
                     self.processes.discard(process)
                     process = None
-                    self.display.say(f"The worker of {_label(order)} died (exit code {code}); its run is taken up again.")
+                    self.display.say(
+                        f"The worker of {_label(order)} died (exit code {code}); its run is taken up again."
+                    )
                 else:
                     self.failures[order.request] = f"Its worker died {ATTEMPTS} times (exit code {code})."
                     continue

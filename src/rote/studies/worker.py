@@ -1,6 +1,7 @@
 """A process that performs runs: one JSON line in for each, JSON lines out with its progress and how it ended.
 
-    {"request": {...}, "passed": {...}, "module": "...", "device": "cpu"}  ->  {"done": 10, "total": 100} ... {"status": "finished"}
+    in:  {"request": {...}, "passed": {...}, "module": "...", "device": "cpu"}
+    out: {"done": 10, "total": 100} ... {"status": "finished"}
 
 Started by the supervisor, on one thread. What a run produces goes into the store, never through the pipe.
 """

@@ -4,7 +4,7 @@ Two hidden labels Y1, Y2 in {0, 1} give the inputs X_i = Y_i - U[0, 1]. The clas
 Training never sees (Y1, Y2) = (1, 1), so X2 > 0 also excludes class 1 there: it is redundant, but informative.
 
 The paper has no control on the plane. Ours are "random" (X2 uniform and independent of the class: the corner is seen,
-as in setting B of the paper's other experiments) and "narrow" (Y2 = 0 always: X2 says nothing and the corner is unseen).
+as in setting B of the paper's other experiments) and "narrow" (Y2 = 0 always: X2 says nothing, the corner is unseen).
 All three settings give a seed the same X1 and class at each step.
 """
 
@@ -35,7 +35,9 @@ class PlaneTask:
     """Tell the left from the right half of a plane when one quadrant is never seen in training."""
 
     setting: Setting = "redundant"
-    points: int | None = None  # size of a fixed training set that is gone through in order; None: fresh points each step
+    points: int | None = (
+        None  # size of a fixed training set that is gone through in order; None: fresh points each step
+    )
 
     def __post_init__(self) -> None:
         at_least(self, 1, "points")

@@ -33,7 +33,11 @@ def split_seeds(seeds: Sequence[int], engine: Engine) -> list[tuple[int, ...]]:
 
 
 def time_engines(
-    make: Callable[[Sequence[int]], Program], config: TrainingConfig, seeds: Sequence[int], workers: int, updates: int = 8
+    make: Callable[[Sequence[int]], Program],
+    config: TrainingConfig,
+    seeds: Sequence[int],
+    workers: int,
+    updates: int = 8,
 ) -> EngineTimes:
     """Time ``updates`` updates of the stacked population and of one replica, and extrapolate to all steps."""
     together = _seconds_per_update(make(seeds), config, updates)

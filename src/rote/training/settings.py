@@ -57,12 +57,12 @@ class TrainingConfig:
     def make_optimizer(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
         import torch
 
-        common = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        rate, decay = self.learning_rate, self.weight_decay
         if self.optimizer == "sgd":
-            return torch.optim.SGD(parameters, momentum=self.momentum, fused=True, **common)
+            return torch.optim.SGD(parameters, rate, momentum=self.momentum, weight_decay=decay, fused=True)
         if self.optimizer == "adam":
-            return torch.optim.Adam(parameters, fused=True, **common)
-        return torch.optim.Adagrad(parameters, **common)
+            return torch.optim.Adam(parameters, rate, weight_decay=decay, fused=True)
+        return torch.optim.Adagrad(parameters, rate, weight_decay=decay)
 
     def torch_dtype(self) -> torch.dtype:
         import torch

@@ -1,14 +1,14 @@
 """The plane study: source 001, section 6 and appendix C, Figures 4 to 6.
 
 The source gives the network (three hidden layers of eight, ReLU, two outputs), batch 10, learning rate 0.1 and 1024
-steps. It leaves open the loss, the optimizer, the initialization, what a step is and how many seeds; see ``deviations``.
+steps. It leaves open the loss, the optimizer, the initialization, what a step is, how many seeds: see ``deviations``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import ClassVar, cast
 
 from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference, proportion
 from rote.config import at_least
@@ -58,13 +58,13 @@ class PlaneStudy(Study[PlaneConfig]):
     deviations = (
         "Left open by the source and chosen here: softmax cross entropy on two outputs, plain SGD, Glorot uniform "
         "weights, zero biases, fresh points at each step.",
-        "The source trains no control on the plane. Ours: 'random' (X2 independent of the class; the corner is seen, as "
-        "in setting B of the source's other experiments) and 'narrow' (X2 says nothing and the corner stays unseen).",
+        "The source trains no control on the plane. Ours: 'random' (X2 independent of the class; the corner is seen, "
+        "as in setting B of the source's other experiments) and 'narrow' (X2 says nothing, the corner stays unseen).",
         "Figure 5 speaks of steps. Read as updates and, in the part 'epochs', as the Playground's steps: passes over "
         "250 fixed points, 25 updates each.",
         "Accuracies are shares of area, measured on an even grid, not on random test points.",
     )
-    presets = {
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {"seeds": 5, "training.steps": 16, "epochs": 2, "shown_seeds": 2, "grid": 11},
         "quick": {},
         "paper": {"seeds": 256, "epochs": 1024},
@@ -142,7 +142,7 @@ class PlaneStudy(Study[PlaneConfig]):
         ),
         Claim(
             "plane-corner", "resistance", "Section 6",
-            "After training, part of the held-out corner goes to the wrong class, although the training region is learned.",
+            "After training, part of the held-out corner goes to the wrong class; the training region is learned.",
             published.CORNER_NOT_LEARNED,
             (
                 Measurement(
@@ -265,7 +265,9 @@ def _outcome(seeds: Table) -> Table:
         Column("compositional_low", "lower end of its 95 % interval"),
         Column("compositional_high", "upper end of its 95 % interval"),
     )
-    return Table.make("outcome", "What the networks make of the corner they never saw", columns, rows, place="Section 6")
+    return Table.make(
+        "outcome", "What the networks make of the corner they never saw", columns, rows, place="Section 6"
+    )
 
 
 def _data() -> Table:

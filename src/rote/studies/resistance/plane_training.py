@@ -45,7 +45,9 @@ class PlaneProgram(Program):
         if block != self._block:
             drawn = [self.task.training(seed, block, BLOCK, self.batch) for seed in self.seeds]
             self._inputs = torch.stack([self._tensor(examples.inputs) for examples in drawn], dim=1)
-            self._targets = torch.stack([torch.from_numpy(examples.targets) for examples in drawn], dim=1).to(self.device)
+            self._targets = torch.stack([torch.from_numpy(examples.targets) for examples in drawn], dim=1).to(
+                self.device
+            )
             self._block = block
         return self._losses(self._inputs[within], self._targets[within])
 

@@ -1,0 +1,50 @@
+# Two commands: `make reproduce` and `make test`. Each installs what it needs into .venv the first time.
+PYTHON ?= python3.11
+BIN := .venv/bin
+# Installed once per state of pyproject.toml; the stamps make a second call start at once.
+CORE := .venv/.core-installed
+TEST := .venv/.test-installed
+
+.PHONY: reproduce test check tests browser benchmarks clean help
+
+help:
+	@echo "make reproduce   install Rote and reproduce every study (report/index.html)"
+	@echo "make test        install Rote with its test tools and run every check and test"
+	@echo "make check       only ruff, mypy and import-linter"
+	@echo "make benchmarks  measure the speed figures"
+	@echo "make clean       remove .venv and caches (never the run store)"
+
+reproduce: $(CORE)
+	$(BIN)/rote reproduce
+
+test: check tests
+
+check: $(TEST)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+tests: $(TEST) browser
+	$(BIN)/pytest -n 2
+
+browser:
+	@sh tests/browser/ensure-chromium
+
+benchmarks: $(TEST)
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed. Name it with: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+
+$(CORE): pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(TEST): pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(CORE)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,95 @@
+"""Shell completion: the shell asks ``rote __complete WORDS``, so that names and keys are always the current ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from rote.errors import RoteError, UnknownNameError
+
+SCRIPTS = {
+    "bash": """\
+_rote_complete() {
+  local IFS=$'\\n'
+  COMPREPLY=($(rote __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+}
+COMP_WORDBREAKS=${COMP_WORDBREAKS//=/}
+complete -F _rote_complete rote
+""",
+    "zsh": """\
+#compdef rote
+_rote() {
+  local -a found
+  found=("${(@f)$(rote __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  compadd -S '' -- $found
+}
+compdef _rote rote
+""",
+    "fish": """\
+complete -c rote -f -a "(rote __complete (commandline -opc)[2..-1] (commandline -ct))"
+""",
+}
+
+
+def script(shell: str) -> str:
+    if shell not in SCRIPTS:
+        raise UnknownNameError("shell", shell, SCRIPTS)
+    return SCRIPTS[shell]
+
+
+def complete(words: list[str], commands: Mapping[str, type[Any]]) -> list[str]:
+    """What may stand where the last of ``words`` is being typed; nothing rather than an error."""
+    *before, current = words or [""]
+    try:
+        return [word for word in _candidates(before, current, commands) if word.startswith(current)]
+    except RoteError:
+        return []
+
+
+def _candidates(before: list[str], current: str, commands: Mapping[str, type[Any]]) -> list[str]:
+    if not before:
+        return list(commands)
+    command = commands.get(before[0])
+    if command is None:
+        return []
+    if before[-1] == "--preset":
+        return _presets()
+    if current.startswith("-"):
+        options = [field.name for field in dataclasses.fields(command) if "Positional" not in str(field.type)]
+        return [f"--{name.replace('_', '-')}" for name in options] + ["--help"]
+    if before[-1].startswith("--") and before[-1] != "--json":
+        return []  # the value of an option
+    return _positional(before[0], [word for word in before[1:] if not word.startswith("-")])
+
+
+def _positional(command: str, given: list[str]) -> list[str]:
+    from rote.studies import studies
+
+    if command in ("run", "show", "cite") and not given:
+        return list(studies)
+    if command == "run":
+        from rote.config import keys
+
+        return [f"{key}=" for key in keys(studies[given[0]]().default)]
+    if command == "reproduce":
+        return sorted({word for name in studies for word in (studies[name].source.name, studies[name].source.id)})
+    fixed = {
+        "list": ["studies", "tasks", "claims"],
+        "runs": ["list", "show", "rm", "export"],
+        "completion": list(SCRIPTS),
+    }
+    if command in fixed and not given:
+        return fixed[command]
+    if command == "runs":
+        from rote.store import Store
+
+        return [row.id for row in Store().runs()]
+    return []
+
+
+def _presets() -> list[str]:
+    from rote.studies import PRESETS
+
+    return list(PRESETS)

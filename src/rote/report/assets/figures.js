@@ -1,0 +1,51 @@
+// Draws each figure when it comes near the screen, on the reader's light or dark paper, and again when that changes.
+(() => {
+  "use strict";
+  const themes = JSON.parse(document.getElementById("themes").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const drawn = new Map();
+
+  // ast: expressions are interpreted, not compiled, so the page needs no permission to evaluate code.
+  const options = () => ({
+    actions: false,
+    ast: true,
+    config: themes[dark.matches ? "dark" : "light"],
+    defaultStyle: false,
+    renderer: "svg",
+    tooltip: { disableDefaultStyle: true, theme: dark.matches ? "dark" : "light" },
+  });
+
+  async function draw(place) {
+    const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
+    const earlier = drawn.get(place);
+    try {
+      const result = await window.vegaEmbed(place, spec, options());
+      if (earlier) earlier.finalize();
+      drawn.set(place, result);
+      place.dataset.state = "drawn";
+    } catch (error) {
+      // The still picture takes its place.
+      place.dataset.state = "failed";
+      console.error(`Figure ${place.dataset.spec}:`, error);
+    }
+  }
+
+  const places = document.querySelectorAll(".live");
+  for (const place of places) {
+    place.style.minWidth = `${place.dataset.width}px`;
+    place.style.minHeight = `${place.dataset.height}px`;
+  }
+
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        near.unobserve(entry.target);
+        draw(entry.target);
+      }
+    },
+    { rootMargin: "600px" },
+  );
+  places.forEach((place) => near.observe(place));
+  dark.addEventListener("change", () => [...drawn.keys()].forEach(draw));
+})();

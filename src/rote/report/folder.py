@@ -1,0 +1,95 @@
+"""A folder that is either the old report or the whole new one, and never anything else that a user keeps there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rote.errors import RoteError, StoreError, UsageError
+from rote.store import read_document, write_document
+
+MARKER = "rote-report.json"
+_KIND, _VERSION = "rote report", 1
+_LEFT_BY_FILE_BROWSERS = {".DS_Store", "Thumbs.db", "desktop.ini"}
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """A new, empty folder to fill. It becomes ``out`` when the block ends well, and is gone when it does not."""
+    check_replaceable(out)
+    fresh = out.parent / f".{out.name}.{secrets.token_hex(4)}.tmp"
+    try:
+        fresh.mkdir(parents=True)
+        yield fresh
+        write_document(fresh / MARKER, _KIND, _VERSION, {"files": _files(fresh)})
+        _flush(fresh)
+        check_replaceable(out)  # again: writing took a while
+        _swap(fresh, out)
+    except OSError as error:
+        raise StoreError(
+            f"Cannot write the report {out}: {error.strerror or error}. What was there is kept."
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def check_replaceable(out: Path) -> None:
+    """Refuse anything that is not a report of Rote, or to which someone has added files of their own."""
+    if not os.path.lexists(out):
+        return
+    advice = "Name another folder with --out, or move it away."
+    if not out.is_dir():
+        raise UsageError(f"The report folder {out} is a file. {advice}")
+    present = set(_files(out))
+    if not present and not any(out.iterdir()):
+        return
+    try:
+        known = set(read_document(out / MARKER, _KIND, _VERSION)["files"]) | {MARKER}
+    except (RoteError, KeyError, TypeError):
+        raise UsageError(
+            f"The folder {out} exists and is not a report of Rote, so it is left alone. {advice}"
+        ) from None
+    foreign = sorted(name for name in present - known if Path(name).name not in _LEFT_BY_FILE_BROWSERS)
+    if foreign:
+        raise UsageError(
+            f"The report {out} holds files that Rote did not write ({', '.join(foreign[:3])}"
+            f"{', ...' if len(foreign) > 3 else ''}) and that a new report would remove. {advice}"
+        )
+
+
+def _swap(fresh: Path, out: Path) -> None:
+    """Put ``fresh`` in the place of ``out``. If that fails the old report is put back."""
+    if not out.exists():
+        os.rename(fresh, out)
+    else:
+        old = out.parent / f".{out.name}.{secrets.token_hex(4)}.old"
+        os.rename(out, old)
+        try:
+            os.rename(fresh, out)
+        except BaseException:
+            os.rename(old, out)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    _sync(out.parent)
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+
+
+def _flush(folder: Path) -> None:
+    """On the disk before the rename, so that not even a power failure leaves a report of empty files."""
+    for path in (*folder.rglob("*"), folder):
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,107 @@
+"""A table as a file: CSV with every digit, Markdown and LaTeX as a paper prints it, published columns marked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+
+from rote.report.numbers import exact, is_number, shown
+from rote.store import Column, Table
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "∞": r"$\infty$",
+}
+
+
+def to_csv(table: Table) -> str:
+    """RFC 4180: column names, then the rows with all digits; None is empty, a list is JSON."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([exact(value) for value in row] for row in table.rows)
+    return text.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """A heading, the note and a pipe table, numbers to three significant digits."""
+    numeric = numeric_columns(table)
+    lines = [f"### {_markdown(_caption(table))}", ""]
+    if table.note:
+        lines += [_markdown(table.note), ""]
+    lines.append(_piped(_markdown(_heading(column)) for column in table.columns))
+    lines.append(_piped("---:" if right else "---" for right in numeric))
+    lines += [_piped(_markdown(shown(value)) for value in row) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def to_latex(table: Table) -> str:
+    r"""A ``table`` environment with ``\toprule`` and so on of the booktabs package, three significant digits."""
+    alignment = "".join("r" if right else "l" for right in numeric_columns(table))
+    caption = _latex(_caption(table) + (f". {table.note}" if table.note else ""))
+    label = re.sub(r"[^A-Za-z0-9-]+", "-", table.name)
+    body = [" & ".join(_latex(shown(value)) for value in row) + r" \\" for row in table.rows]
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{caption}}}",
+        rf"  \label{{tab:{label}}}",
+        rf"  \begin{{tabular}}{{{alignment}}}",
+        r"    \toprule",
+        "    " + " & ".join(_latex(_heading(column)) for column in table.columns) + r" \\",
+        r"    \midrule",
+        *(f"    {row}" for row in body),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def numeric_columns(table: Table) -> list[bool]:
+    """For each column, whether it holds numbers and nothing else."""
+    columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    held = [[value for value in column if value is not None] for column in columns]
+    return [bool(values) and all(map(is_number, values)) for values in held]
+
+
+def _caption(table: Table) -> str:
+    return f"{table.title} ({table.place})" if table.place else table.title
+
+
+def _heading(column: Column) -> str:
+    name = column.name.replace("_", " ")
+    return f"{name} (published)" if column.role == "published" else name
+
+
+def _piped(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _markdown(text: str) -> str:
+    """Any ASCII punctuation may be escaped; these would otherwise start markup, HTML or a cell."""
+    return re.sub(r"([\\`*_\[\]<>|~#&])", r"\\\1", _one_line(text))
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,137 @@
+"""What the templates show, worked out: each claim's place on the page, studies by source, flat lists of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rote.claims import Evidence, Source, Verdict
+from rote.report.exhibits import Exhibit, Shelf
+from rote.report.intervals import IntervalPlot, interval_plot
+from rote.report.ledger import deciding
+from rote.report.section import Section
+
+
+@dataclass(frozen=True)
+class EvidenceView:
+    item: Evidence
+    plot: IntervalPlot | None
+
+
+@dataclass(frozen=True)
+class VerdictView:
+    """A verdict and where the page has its card."""
+
+    anchor: str
+    verdict: Verdict
+    evidence: tuple[EvidenceView, ...]
+
+    @property
+    def deciding(self) -> list[Evidence]:
+        return deciding(self.verdict)
+
+
+@dataclass(frozen=True)
+class StudyView:
+    anchor: str
+    section: Section
+    verdicts: tuple[VerdictView, ...]
+    exhibits: tuple[Exhibit, ...]
+    environment: tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """A source with its studies, and its claims that no study of this report has judged."""
+
+    anchor: str
+    name: str
+    source: Source | None  # known when one of its studies is in the report
+    studies: tuple[StudyView, ...]
+    others: tuple[VerdictView, ...]
+
+
+def by_source(sections: Sequence[Section], ledger: Sequence[Verdict], shelf: Shelf) -> tuple[SourceView, ...]:
+    """Everything below the ledger, in the order of the sections; sources that only the ledger knows come last."""
+    anchors = _Anchors()
+    shown = {verdict.claim.id for section in sections for verdict in section.verdicts}
+    sources = {section.source.name: section.source for section in sections}
+    names = dict.fromkeys((*sources, *(verdict.claim.source for verdict in ledger)))
+    views = []
+    for name in names:
+        mine = [section for section in sections if section.source.name == name]
+        others = [verdict for verdict in ledger if verdict.claim.source == name and verdict.claim.id not in shown]
+        views.append(
+            SourceView(
+                anchors.new(f"source-{name}"),
+                name,
+                sources.get(name),
+                tuple(_study(section, shelf, anchors) for section in mine),
+                tuple(_verdict(verdict, anchors) for verdict in others),
+            )
+        )
+    return tuple(views)
+
+
+def ledger_rows(ledger: Sequence[Verdict], sources: Iterable[SourceView]) -> list[VerdictView]:
+    """The ledger in its own order, each row with the card of that very verdict, or else of its claim."""
+    cards = [card for source in sources for card in _cards(source)]
+    rows = []
+    for verdict in ledger:
+        same = [card for card in cards if card.verdict == verdict]
+        of_claim = [card for card in cards if card.verdict.claim.id == verdict.claim.id]
+        card = (same or of_claim)[0]
+        rows.append(VerdictView(card.anchor, verdict, card.evidence))
+    return rows
+
+
+def flat(environment: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
+    """A run's environment as pairs: the packages' versions one by one, the commit with a word on local changes."""
+    pairs: list[tuple[str, object]] = []
+    for key, value in environment.items():
+        if key == "packages" and isinstance(value, Mapping):
+            pairs += [(str(name), version) for name, version in value.items()]
+        elif key == "commit":
+            changed = " with uncommitted changes" if environment.get("dirty") else ""
+            pairs.append(("commit", f"{value}{changed}" if value else "unknown (not run from a checkout)"))
+        elif key != "dirty":
+            pairs.append((key, value))
+    return tuple(pairs)
+
+
+def _cards(source: SourceView) -> list[VerdictView]:
+    return [*(card for study in source.studies for card in study.verdicts), *source.others]
+
+
+def _study(section: Section, shelf: Shelf, anchors: _Anchors) -> StudyView:
+    return StudyView(
+        anchors.new(f"study-{section.study}"),
+        section,
+        tuple(_verdict(verdict, anchors) for verdict in section.verdicts),
+        tuple(shelf.put(table, section.study) for table in section.tables),
+        flat(section.environment),
+    )
+
+
+def _verdict(verdict: Verdict, anchors: _Anchors) -> VerdictView:
+    expected = {measurement.label: measurement.expected for measurement in verdict.claim.measurements}
+    evidence = tuple(
+        EvidenceView(item, interval_plot(item.estimate, expected[item.label]) if item.label in expected else None)
+        for item in verdict.evidence
+    )
+    return VerdictView(anchors.new(f"claim-{verdict.claim.id}"), verdict, evidence)
+
+
+class _Anchors:
+    """Names of places on the page, each given once: the same claim may be judged by two studies."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def new(self, wanted: str) -> str:
+        slug = "".join(letter if letter.isalnum() else "-" for letter in wanted.lower())
+        anchor, number = slug, 2
+        while anchor in self._given:
+            anchor, number = f"{slug}-{number}", number + 1
+        self._given.add(anchor)
+        return anchor

@@ -1,0 +1,45 @@
+"""From the store to the report: which runs count for each study, and what the report says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rote.config import flatten
+from rote.report import Section, build
+from rote.store import FinishedRun, Store
+from rote.studies import Study, latest_summary, ledger, studies
+
+
+def write_report(store: Store, out: Path, *, preset: str | None = None, formats: tuple[str, ...] = ()) -> Path:
+    """The report of everything in the store; returns the path of its first page."""
+    sections = []
+    verdicts = tuple(ledger(store, preset))
+    for name in studies:
+        study = studies[name]()
+        summary = latest_summary(store, study, preset)
+        if summary is not None:
+            sections.append(section_of(study, summary, tuple(item for item in verdicts if item.study == name)))
+    return build(sections, verdicts, out, formats=formats)
+
+
+def section_of(study: Study[Any], summary: FinishedRun, verdicts: tuple[Any, ...]) -> Section:
+    record = summary.record
+    changed = "".join(f" {key}={value}" for key, value in record.passed.items())
+    return Section(
+        study=study.name,
+        title=study.title,
+        source=study.source,
+        place=study.place,
+        about=study.about,
+        preset=record.request.preset,
+        seeds=len(record.request.seeds),
+        config=flatten(study.config_of(record.request)),
+        command=f"rote run {study.name} --preset {record.request.preset}{changed}",
+        tables=tuple(summary.tables().values()),
+        verdicts=verdicts,
+        runs=(summary.id, *record.uses),
+        seconds=record.seconds,
+        environment=record.environment,
+        deviations=study.deviations,
+    )

@@ -1,0 +1,152 @@
+"""How studies, tables and verdicts look in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from rote.claims import Estimate, Verdict
+from rote.store import Listed, Record, Table
+from rote.studies import Study
+
+STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "inconclusive": "magenta"}
+
+
+def show_tables(console: Console, tables: Iterable[Table]) -> None:
+    """Every table that is meant to be read; long data behind figures is left out."""
+    for table in tables:
+        if not table.details:
+            console.print(f"\n{table.title}" + (f" ({table.place})" if table.place else ""), markup=False, style="bold")
+            console.print(rows_as_table(table.records()), highlight=False)
+            if table.note:
+                console.print(table.note, markup=False, style="dim")
+
+
+def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
+    """The ledger for people: what was claimed, what was published, what we found."""
+    for verdict in verdicts:
+        claim = verdict.claim
+        heading = Text(f"{verdict.outcome.upper():<15}", style=STYLES.get(verdict.outcome, "dim"))
+        preset = f", preset {verdict.preset}" if verdict.preset else ""
+        heading.append(f" {claim.id}  ({claim.source}, {claim.place}{preset})", style="not bold default")
+        console.print(heading)
+        lines = [claim.statement, f"published: {claim.published}"]
+        lines += [
+            f"ours: {item.label}: {interval(item.estimate)}, n = {item.estimate.n}, expected {item.expected}"
+            + ("" if item.role == "main" else f" ({item.role})")
+            for item in verdict.evidence
+        ]
+        if verdict.outcome in ("not run", "inconclusive"):
+            lines.append(verdict.reason if verdict.outcome == "not run" else verdict.settle)
+        for line in lines:
+            console.print(Padding(Text(line), (0, 0, 0, 4)), highlight=False)
+
+
+def show_runs(console: Console, runs: Sequence[Listed], root: Path) -> None:
+    if not runs:
+        console.print(f"No such runs in {root}.", markup=False, highlight=False)
+        return
+    rows = [
+        {
+            "id": row.id[:10], "study": row.study, "part": row.part, "preset": row.preset, "status": row.status,
+            "seeds": row.seeds, "started": row.started[:16].replace("T", " "), "seconds": row.seconds,
+        }
+        for row in runs
+    ]  # fmt: skip
+    console.print(rows_as_table(rows), highlight=False)
+    for row in runs:
+        if row.error:
+            console.print(f"{row.id[:10]}: {row.error}", markup=False, highlight=False)
+
+
+def show_record(console: Console, record: Record, folder: Path) -> None:
+    request, environment = record.request, record.environment
+    packages = ", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items())
+    facts = {
+        "run": request.id,
+        "folder": folder,
+        "study": f"{request.study}, version {request.version}, part {request.part}, preset {request.preset}",
+        "status": record.status + (f", taken up again {record.resumed} times" if record.resumed else ""),
+        "started": f"{record.started}, took {record.seconds:.1f} s on {record.device or 'no device'}",
+        "seeds": _seeds(request.seeds),
+        "overrides": ", ".join(f"{key}={value}" for key, value in record.passed.items()) or "none",
+        "made from": ", ".join(record.uses) or "itself",
+        "code": f"commit {environment.get('commit') or 'unknown'}{', changed' if environment.get('dirty') else ''}",
+        "packages": f"python {environment.get('python')}, {packages}",
+    }
+    for name, value in facts.items():
+        console.print(Text(f"{name:<10} ", style="bold").append(str(value), style="not bold"))
+    if record.error:
+        console.print(f"error\n{record.error}", markup=False, highlight=False)
+
+
+def verdict_rows(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """The ledger for programs: one row per claim with its evidence."""
+    return [
+        {
+            "claim": verdict.claim.id, "source": verdict.claim.source, "place": verdict.claim.place,
+            "statement": verdict.claim.statement, "published": verdict.claim.published, "verdict": verdict.outcome,
+            "reason": verdict.reason, "study": verdict.study, "preset": verdict.preset, "runs": list(verdict.runs),
+            "evidence": [asdict(item) for item in verdict.evidence],
+        }
+        for verdict in verdicts
+    ]  # fmt: skip
+
+
+def interval(estimate: Estimate) -> str:
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
+
+
+def rows_as_table(rows: list[dict[str, Any]]) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        is_number = all(isinstance(value, int | float | None) for value in values)
+        short = max(len(number(value)) for value in values) <= 20
+        grid.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=short)
+    for row in rows:
+        grid.add_row(*(Text(number(value), style=STYLES.get(str(value), "")) for value in row.values()))
+    return grid
+
+
+def show_study(
+    console: Console, study: Study[Any], runs: Mapping[str, int], presets: Mapping[str, Mapping[str, object]]
+) -> None:
+    console.print(f"{study.name}: {study.title}", style="bold", markup=False)
+    console.print(f"Source {study.source.id}, {study.source.title}. {study.place}.\n", markup=False, highlight=False)
+    console.print(study.about + "\n", markup=False, highlight=False)
+    console.print("Claims", style="bold")
+    for claim in study.claims:
+        console.print(f"  {claim.id}: {claim.statement}", markup=False, highlight=False)
+    console.print("\nDeviations and choices", style="bold")
+    for text in study.deviations:
+        console.print(f"  - {text}", markup=False, highlight=False)
+    console.print("\nPresets (change any key with key=value)", style="bold")
+    keys = next(iter(presets.values()))
+    rows = [{"key": key} | {name: as_typed(values[key]) for name, values in presets.items()} for key in keys]
+    console.print(rows_as_table([{"key": "(stacked runs)", **{name: str(n) for name, n in runs.items()}}, *rows]))
+
+
+def as_typed(value: object) -> str:
+    """As one would write it after ``key=``."""
+    if isinstance(value, tuple):
+        return ",".join(map(as_typed, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    together = len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+    return f"{seeds[0]} to {seeds[-1]}" if together else ", ".join(map(str, seeds))
+
+
+def number(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
