@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-from tyro.conf import Positional, arg, subcommand
+from tyro.conf import Positional, arg
 
-from rote.errors import InterruptedRunError, RoteError, RunFailedError, UnknownNameError, UsageError
+from rote.arguments import parse
+from rote.errors import InterruptedRunError, RoteError, RunFailedError, StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     from rote.store import Store
     from rote.studies import Result
 
-STORE_HELP = "Folder of the runs. Default: $ROTE_HOME, else ./rote-store."
-WORKERS_HELP = "Worker processes. Default: the cores of this machine."
-Folder = Annotated[str | None, arg(metavar="DIR", help=STORE_HELP)]
-Workers = Annotated[int | None, arg(metavar="N", help=WORKERS_HELP)]
+
+def option(metavar: str | None, help: str) -> Any:
+    """An argument whose help says itself what happens without it."""
+    return arg(metavar=metavar, help=help, help_behavior_hint="")
+
+
+STATUSES = ("running", "finished", "failed", "interrupted", "damaged")
+Folder = Annotated[str | None, option("DIR", "Folder of the runs. Default: $ROTE_HOME, else ./rote-store.")]
+Workers = Annotated[int | None, option("N", "Worker processes. Default: the cores of this machine.")]
 Device = Annotated[str, arg(metavar="NAME", help="auto, cpu, cuda, cuda:0, mps.")]
-Json = Annotated[bool, arg(help="Print JSON for other programs.")]
-PresetFilter = Annotated[
-    str | None, arg(metavar="NAME", help="Only results of this preset. Default: the most thorough.")
-]
+Json = Annotated[bool, option(None, "Print JSON for other programs.")]
+PresetFilter = Annotated[str | None, option("NAME", "Only results of this preset. Default: the most thorough.")]
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Reproduce:
     """
 
     sources: Annotated[
-        Positional[tuple[str, ...]], arg(metavar="SOURCE", help="resistance, or 001. Default: all.")
+        Positional[tuple[str, ...]], option("[SOURCE ...]", "By name or number: resistance, or 001. Default: all.")
     ] = ()
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
     out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
@@ -53,11 +56,16 @@ class Reproduce:
     store: Folder = None
 
     def __call__(self) -> int:
-        from rote.reporting import write_report
-        from rote.studies import Display, Laboratory
+        from rote.reporting import check_report_folder, write_report
+        from rote.studies import Display, Laboratory, studies
 
         names = studies_of(self.sources)
         store, console = open_store(self.store), err_console()
+        # What would be refused later is refused now, not after the training.
+        Laboratory(store, workers=self.workers, device=self.device).check()
+        for name in names:
+            studies[name]().resolve(self.preset, {})
+        check_report_folder(self.out)
         failed: list[str] = []
         for number, name in enumerate(names, start=1):
             console.print(f"[{number}/{len(names)}] {name}, preset {self.preset}", markup=False)
@@ -66,10 +74,10 @@ class Reproduce:
                     lab = Laboratory(store, workers=self.workers, device=self.device, display=display)
                     result = lab.run(name, self.preset)
                 console.print(f"  {result.computed} runs computed, {result.reused} reused", highlight=False)
-            except RunFailedError as error:  # the other studies go on
+            except (RunFailedError, StoreError) as error:  # the other studies go on
                 failed.append(name)
-                console.print(f"rote: {error}", markup=False, highlight=False, style="red")
-        show_ledger(store, preset=self.preset)
+                console.print(f"rote: {error}", markup=False, highlight=False, style="red", soft_wrap=True)
+        show_ledger(store, preset=self.preset, names=names)
         out_console().print(
             f"Report: {write_report(store, self.out, preset=self.preset)}", markup=False, soft_wrap=True
         )
@@ -90,10 +98,12 @@ class Run:
 
     study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
     overrides: Annotated[
-        Positional[tuple[str, ...]], arg(metavar="KEY=VALUE", help="Settings to change. See: rote show STUDY.")
+        Positional[tuple[str, ...]], option("[KEY=VALUE ...]", "Settings to change. See: rote show STUDY.")
     ] = ()
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
-    seeds: Annotated[int | None, arg(metavar="N", help="Number of random seeds, counted from 0.")] = None
+    seeds: Annotated[
+        int | None, option("N", "Number of random seeds, counted from 0. Default: as the preset says.")
+    ] = None
     workers: Workers = None
     device: Device = "auto"
     store: Folder = None
@@ -124,7 +134,7 @@ class List:
       rote list claims --json
     """
 
-    what: Annotated[Positional[str], arg(metavar="KIND", help="studies, tasks or claims.")] = "studies"
+    what: Annotated[Positional[str], arg(metavar="[KIND]", help="studies, tasks or claims.")] = "studies"
     json: Json = False
 
     def __call__(self) -> int:
@@ -159,7 +169,8 @@ class Show:
 
         study = studies[self.study]()
         presets = {name: flatten(study.resolve(name, {})) for name in study.presets}
-        runs = {name: len(study.requests(study.resolve(name, {"engine": "stacked"}))) for name in study.presets}
+        stacked = {"engine": "stacked"} if "engine" in flatten(study.default) else {}
+        runs = {name: len(study.requests(study.resolve(name, stacked))) for name in study.presets}
         facts = {
             "name": study.name, "title": study.title, "source": study.source.title, "place": study.place,
             "about": study.about, "claims": {claim.id: claim.statement for claim in study.claims},
@@ -186,12 +197,12 @@ class Runs:
       rote runs export 3f2a --out run.csv
     """
 
-    action: Annotated[Positional[str], arg(metavar="ACTION", help="list, show, rm or export.")] = "list"
-    ids: Annotated[Positional[tuple[str, ...]], arg(metavar="ID", help="Run ids, or the beginning of one.")] = ()
-    study: Annotated[str | None, arg(metavar="NAME", help="Only runs of this study.")] = None
-    status: Annotated[str | None, arg(metavar="WORD", help="Only runs with this status.")] = None
-    out: Annotated[Path | None, arg(metavar="FILE", help="Export into this file instead of the terminal.")] = None
-    yes: Annotated[bool, arg(help="Remove without asking.")] = False
+    action: Annotated[Positional[str], arg(metavar="[ACTION]", help="list, show, rm or export.")] = "list"
+    ids: Annotated[Positional[tuple[str, ...]], option("[ID ...]", "Run ids, or the beginning of one.")] = ()
+    study: Annotated[str | None, option("NAME", "List only runs of this study.")] = None
+    status: Annotated[str | None, option("WORD", f"List only runs with this status: {', '.join(STATUSES)}.")] = None
+    out: Annotated[Path | None, option("FILE", "Export into this file instead of the terminal.")] = None
+    yes: Annotated[bool, option(None, "Remove without asking.")] = False
     store: Folder = None
     json: Json = False
 
@@ -207,9 +218,8 @@ class Runs:
         return 0
 
     def _list(self, store: Store) -> None:
-        statuses = ("running", "finished", "failed", "interrupted", "damaged")
-        if self.status is not None and self.status not in statuses:
-            raise UnknownNameError("status", self.status, statuses)
+        if self.status is not None and self.status not in STATUSES:
+            raise UnknownNameError("status", self.status, STATUSES)
         rows = [row for row in store.runs() if self.study in (None, row.study) and self.status in (None, row.status)]
         if self.json:
             print_json([asdict(row) for row in rows])
@@ -234,7 +244,7 @@ class Runs:
                 show_tables(out_console(), tables.values())
 
     def _remove(self, store: Store) -> None:
-        folders = [store.find(prefix) for prefix in self.ids]
+        folders = list(dict.fromkeys(store.find(prefix) for prefix in self.ids))
         if not self.yes:
             if not sys.stdin.isatty():
                 raise UsageError("Removing runs asks first. Add --yes to remove without asking.")
@@ -246,7 +256,7 @@ class Runs:
             print(f"Removed {folder.name}")
 
     def _export(self, store: Store) -> None:
-        """The rows recorded during training, one line per step, measure and replica."""
+        """The rows recorded during training, one line per step, measure and seed; a measure without seeds has none."""
         from rote.store import write_atomically
 
         text = io.StringIO()
@@ -258,7 +268,9 @@ class Runs:
             for row in run.metrics():
                 for measure, values in row.items():
                     if measure != "step":
-                        for seed, value in zip(request.seeds, values, strict=True):
+                        by_seed = isinstance(values, list) and len(values) == len(request.seeds)
+                        cells = zip(request.seeds, values, strict=True) if by_seed else [("", values)]
+                        for seed, value in cells:
                             writer.writerow((run.id, request.study, request.part, row["step"], measure, seed, value))
         if self.out:
             write_atomically(self.out, text.getvalue().encode())
@@ -293,7 +305,7 @@ class Report:
     """
 
     out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
-    formats: Annotated[str, arg(metavar="LIST", help="Also save figures as png, svg, pdf (comma-separated).")] = ""
+    formats: Annotated[str, option("LIST", "Also save figures as png, svg, pdf (comma-separated).")] = ""
     preset: PresetFilter = None
     store: Folder = None
 
@@ -315,7 +327,7 @@ class Cite:
     """
 
     names: Annotated[
-        Positional[tuple[str, ...]], arg(metavar="STUDY|ID", help="Studies or runs. Default: every finished run.")
+        Positional[tuple[str, ...]], option("[STUDY|ID ...]", "Studies or runs. Default: every finished run.")
     ] = ()
     store: Folder = None
 
@@ -335,7 +347,7 @@ class Completion:
       rote completion fish > ~/.config/fish/completions/rote.fish
     """
 
-    shell: Annotated[Positional[str], arg(metavar="SHELL", help="bash, zsh or fish.")] = "bash"
+    shell: Annotated[Positional[str], arg(metavar="[SHELL]", help="bash, zsh or fish.")] = "bash"
 
     def __call__(self) -> int:
         from rote.completion import script
@@ -358,22 +370,12 @@ def main(words: list[str] | None = None) -> None:
 
         print("\n".join(complete(words[1:], COMMANDS)))
         return
-    # A union of the command classes, made here since it is the same for all of them.
-    command_type: Any = None
-    for name, kind in COMMANDS.items():
-        about = (kind.__doc__ or "").split("\n", 1)[0]
-        member = Annotated[kind, subcommand(name, description=about)]  # type: ignore[valid-type]
-        command_type = member if command_type is None else command_type | member
-    command = tyro.cli(
-        command_type, prog="rote", args=words, config=(tyro.conf.FlagCreatePairsOff,),
-        description="Does a sequence model compose, or has it learned by rote?",
-    )  # fmt: skip
-    sys.exit(run_command(command))
+    sys.exit(run_command(words))
 
 
-def run_command(command: Any) -> int:
+def run_command(words: list[str]) -> int:
     try:
-        return int(command())
+        return int(parse(words, COMMANDS)())
     except InterruptedRunError as error:
         print(f"rote: {error} Give the same command again to go on.", file=sys.stderr)
         return InterruptedRunError.exit_code
@@ -391,7 +393,12 @@ def run_command(command: Any) -> int:
 def open_store(folder: str | None) -> Store:
     from rote.store import Store
 
-    return Store(folder)
+    store = Store(folder)
+    if any(path.exists() and not path.is_dir() for path in (store.root, *store.root.parents)):
+        raise UsageError(
+            f"The store {store.root} is a file, or lies below one. Set ROTE_HOME (or --store) to a folder."
+        )
+    return store
 
 
 def studies_of(sources: tuple[str, ...]) -> list[str]:
@@ -406,11 +413,13 @@ def studies_of(sources: tuple[str, ...]) -> list[str]:
     return [name for name, source in known.items() if not sources or {source.id, source.name} & set(sources)]
 
 
-def show_ledger(store: Store, preset: str | None = None, *, as_json: bool = False) -> None:
+def show_ledger(
+    store: Store, preset: str | None = None, *, names: list[str] | None = None, as_json: bool = False
+) -> None:
     from rote.studies import ledger
     from rote.terminal import show_verdicts, verdict_rows
 
-    verdicts = ledger(store, preset)
+    verdicts = [verdict for verdict in ledger(store, preset) if names is None or verdict.study in names]
     if as_json:
         print_json(verdict_rows(verdicts))
     else:
@@ -429,7 +438,9 @@ def show_result(result: Result, *, as_json: bool) -> None:
     show_tables(console, tables.values())
     console.print()
     show_verdicts(console, result.verdicts)
-    console.print(f"Run {result.summary.id}: {result.computed} runs computed, {result.reused} reused", highlight=False)
+    console.print(f"Run {result.summary.id}", highlight=False)
+    # Apart from what came out, which is the same when everything was there already.
+    err_console().print(f"{result.computed} runs computed, {result.reused} reused", highlight=False)
 
 
 def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
@@ -446,15 +457,15 @@ def print_json(value: object) -> None:
 
 
 def out_console() -> Console:
-    from rich.console import Console
+    from rote.terminal import console_for
 
-    return Console()
+    return console_for(sys.stdout)
 
 
 def err_console() -> Console:
-    from rich.console import Console
+    from rote.terminal import console_for
 
-    return Console(stderr=True)
+    return console_for(sys.stderr)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from rote.arguments import options_of, split, values_of
 from rote.errors import RoteError, UnknownNameError
 
 SCRIPTS = {
@@ -54,17 +54,23 @@ def _candidates(before: list[str], current: str, commands: Mapping[str, type[Any
     command = commands.get(before[0])
     if command is None:
         return []
-    if before[-1] == "--preset":
-        return _presets()
+    if before[-1] in values_of(command):
+        return _values(before[-1])
     if current.startswith("-"):
-        options = [field.name for field in dataclasses.fields(command) if "Positional" not in str(field.type)]
-        return [f"--{name.replace('_', '-')}" for name in options] + ["--help"]
-    if before[-1].startswith("--") and before[-1] != "--json":
-        return []  # the value of an option
-    return _positional(before[0], [word for word in before[1:] if not word.startswith("-")])
+        return [*options_of(command), "--help"]
+    options, given = split(before[1:], command)
+    store = options[options.index("--store") + 1] if "--store" in options else None
+    return _positional(before[0], given, store)
 
 
-def _positional(command: str, given: list[str]) -> list[str]:
+def _values(option: str) -> list[str]:
+    from rote.studies import PRESETS, studies
+
+    fixed = {"--preset": PRESETS, "--device": ("auto", "cpu", "cuda", "mps"), "--study": tuple(studies)}
+    return list(fixed.get(option, ()))
+
+
+def _positional(command: str, given: list[str], store: str | None) -> list[str]:
     from rote.studies import studies
 
     if command in ("run", "show", "cite") and not given:
@@ -72,7 +78,8 @@ def _positional(command: str, given: list[str]) -> list[str]:
     if command == "run":
         from rote.config import keys
 
-        return [f"{key}=" for key in keys(studies[given[0]]().default)]
+        set_already = {word.partition("=")[0] for word in given[1:]}
+        return [f"{key}=" for key in keys(studies[given[0]]().default) if key not in set_already]
     if command == "reproduce":
         return sorted({word for name in studies for word in (studies[name].source.name, studies[name].source.id)})
     fixed = {
@@ -82,14 +89,8 @@ def _positional(command: str, given: list[str]) -> list[str]:
     }
     if command in fixed and not given:
         return fixed[command]
-    if command == "runs":
+    if command == "runs" and given[0] != "list":
         from rote.store import Store
 
-        return [row.id for row in Store().runs()]
+        return [row.id for row in Store(store).runs()]
     return []
-
-
-def _presets() -> list[str]:
-    from rote.studies import PRESETS
-
-    return list(PRESETS)

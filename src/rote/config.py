@@ -6,8 +6,10 @@ resolve(PlaneConfig(), {"model.hidden": 16})         # from a preset or a record
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -18,8 +20,11 @@ from rote.errors import UnknownNameError, UsageError
 C = TypeVar("C")
 
 
-def resolve(config: C, overrides: Mapping[str, object]) -> C:
-    """A copy of ``config`` with the dotted keys replaced; wrong keys and values raise before anything is changed."""
+def resolve(config: C, overrides: Mapping[str, object], *, typed: bool = True) -> C:
+    """A copy of ``config`` with the dotted keys replaced; wrong keys and values raise before anything is changed.
+
+    ``typed``: a text may come from a user's keyboard, where "none" means None.
+    """
     known = keys(config)
     for key in overrides:
         if key not in known:
@@ -27,7 +32,7 @@ def resolve(config: C, overrides: Mapping[str, object]) -> C:
             if inside:
                 raise UsageError(f"The key {key!r} is a group. Set one of its keys: {', '.join(inside)}.")
             raise UnknownNameError("key", key, known)
-    values = {key: convert(key, value, known[key]) for key, value in overrides.items()}
+    values = {key: convert(key, value, known[key], typed=typed) for key, value in overrides.items()}
     return typing.cast(C, _replace(config, values))
 
 
@@ -69,7 +74,7 @@ def from_plain(config: C, plain: Mapping[str, Any]) -> C:
             flat |= dotted(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
         return flat
 
-    return resolve(config, dotted(plain))
+    return resolve(config, dotted(plain), typed=False)
 
 
 def parse_overrides(words: typing.Iterable[str]) -> dict[str, str]:
@@ -85,7 +90,7 @@ def parse_overrides(words: typing.Iterable[str]) -> dict[str, str]:
     return overrides
 
 
-def convert(key: str, value: object, kind: Any) -> object:
+def convert(key: str, value: object, kind: Any, *, typed: bool = True) -> object:
     """``value`` as the annotated type ``kind``, from text or from plain data."""
     origin, choices = get_origin(kind), get_args(kind)
     if origin is Literal:
@@ -94,15 +99,15 @@ def convert(key: str, value: object, kind: Any) -> object:
                 return choice
         raise UnknownNameError("value", str(value), [str(choice) for choice in choices], f" of {key!r}")
     if origin in (Union, types.UnionType):
-        if value is None or (isinstance(value, str) and value.lower() == "none"):
+        if value is None or (typed and isinstance(value, str) and value.lower() == "none"):
             if type(None) in choices:
                 return None
         else:
-            return convert(key, value, next(choice for choice in choices if choice is not type(None)))
+            return convert(key, value, next(choice for choice in choices if choice is not type(None)), typed=typed)
     if origin is tuple:
-        items = value.split(",") if isinstance(value, str) else value
+        items = (value.split(",") if value else ()) if isinstance(value, str) else value
         if isinstance(items, list | tuple):
-            return tuple(convert(key, item, choices[0]) for item in items if item != "")
+            return tuple(convert(key, item, choices[0], typed=typed) for item in items)
     if kind is bool:
         spelled = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         if isinstance(value, bool):
@@ -115,7 +120,7 @@ def convert(key: str, value: object, kind: Any) -> object:
             return int(number)
     elif kind is float and not isinstance(value, bool):
         number = _number(value)
-        if number is not None:
+        if number is not None and abs(number) <= sys.float_info.max:
             return float(number)
     elif kind is str and isinstance(value, str):
         return value
@@ -132,6 +137,12 @@ def at_least(config: object, minimum: float, *names: str) -> None:
 
 
 def _number(value: object) -> float | int | None:
+    """Whole numbers exactly (a float holds 53 bits), others as floats; None for what is no finite number."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return int(value)
+    if isinstance(value, int):
+        return value
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ from typing import Any
 
 from rote.config import flatten
 from rote.report import Section, build
+from rote.report.folder import check_replaceable
 from rote.store import FinishedRun, Store
 from rote.studies import Study, latest_summary, ledger, studies
 
@@ -21,6 +22,11 @@ def write_report(store: Store, out: Path, *, preset: str | None = None, formats:
         if summary is not None:
             sections.append(section_of(study, summary, tuple(item for item in verdicts if item.study == name)))
     return build(sections, verdicts, out, formats=formats)
+
+
+def check_report_folder(out: Path) -> None:
+    """Refuse a folder that ``write_report`` would refuse, before the work that leads to the report."""
+    check_replaceable(out.expanduser().resolve())
 
 
 def section_of(study: Study[Any], summary: FinishedRun, verdicts: tuple[Any, ...]) -> Section:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
@@ -19,12 +20,20 @@ from rote.studies import Study
 STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "inconclusive": "magenta"}
 
 
+def console_for(file: TextIO) -> Console:
+    """A terminal's own width; elsewhere (a file, a pipe) lines are as long as they are."""
+    wide = not file.isatty() and "COLUMNS" not in os.environ
+    return Console(file=file, width=10_000 if wide else None)
+
+
 def show_tables(console: Console, tables: Iterable[Table]) -> None:
     """Every table that is meant to be read; long data behind figures is left out."""
     for table in tables:
         if not table.details:
-            console.print(f"\n{table.title}" + (f" ({table.place})" if table.place else ""), markup=False, style="bold")
-            console.print(rows_as_table(table.records()), highlight=False)
+            place = f" ({table.place})" if table.place else ""
+            console.print(f"\n{table.title}{place}", markup=False, highlight=False, style="bold")
+            for part in in_bands(console, table):
+                console.print(part, highlight=False)
             if table.note:
                 console.print(table.note, markup=False, style="dim")
 
@@ -46,7 +55,7 @@ def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
         if verdict.outcome in ("not run", "inconclusive"):
             lines.append(verdict.reason if verdict.outcome == "not run" else verdict.settle)
         for line in lines:
-            console.print(Padding(Text(line), (0, 0, 0, 4)), highlight=False)
+            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False), highlight=False)
 
 
 def show_runs(console: Console, runs: Sequence[Listed], root: Path) -> None:
@@ -104,9 +113,26 @@ def interval(estimate: Estimate) -> str:
     return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
 
 
+def in_bands(console: Console, table: Table) -> list[Grid]:
+    """The table, cut into several below each other where it is wider than the terminal; labels begin each of them."""
+    labels = [column.name for column in table.columns if column.role == "label"]
+    unlimited = console.options.update_width(10_000)
+    bands: list[list[str]] = [[]]
+    for name in (column.name for column in table.columns if column.role != "label"):
+        wider = rows_as_table(_only(table, [*labels, *bands[-1], name]))
+        if bands[-1] and console.measure(wider, options=unlimited).maximum > console.width:
+            bands.append([])
+        bands[-1].append(name)
+    return [rows_as_table(_only(table, [*labels, *band])) for band in bands]
+
+
+def _only(table: Table, names: Sequence[str]) -> list[dict[str, Any]]:
+    return [{name: record[name] for name in names} for record in table.records()]
+
+
 def rows_as_table(rows: list[dict[str, Any]]) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in rows[0]:
+    for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
         is_number = all(isinstance(value, int | float | None) for value in values)
         short = max(len(number(value)) for value in values) <= 20

@@ -16,7 +16,7 @@ from rote.errors import UsageError
 from rote.figures.contour import contours
 from rote.figures.figure import Figure, columns_of, describe, figures, in_order
 from rote.figures.png import data_uri, encode
-from rote.figures.style import NEGATIVE, POSITIVE, shade, shade_stops
+from rote.figures.style import NEGATIVE, POSITIVE, shade, shade_scale
 from rote.store import Table
 
 LEVELS = 51  # shades of a heat map, one per 0.02; the exact probabilities are in the table
@@ -36,13 +36,14 @@ def plane_data(table: Table) -> Figure:
         scale=alt.Scale(domain=classes, range=[POSITIVE, NEGATIVE]),
         legend=alt.Legend(title=None, orient="top"),
     )
+    axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], format=".1f")
     solid = alt.condition("datum.part === 'training'", alt.value(0.8), alt.value(0.0))
     samples = (
         alt.Chart(alt.NamedData("points"))
         .mark_point(size=30, strokeWidth=1.2)
         .encode(
-            x=alt.X("x1:Q", scale=_unit_scale(), title="X1"),
-            y=alt.Y("x2:Q", scale=_unit_scale(), title="X2"),
+            x=alt.X("x1:Q", scale=_unit_scale(), title="X1", axis=axis),
+            y=alt.Y("x2:Q", scale=_unit_scale(), title="X2", axis=axis),
             shape=alt.Shape("class:N", scale=alt.Scale(domain=classes, range=["circle", "triangle-up"])),
             stroke=color,
             fill=color,
@@ -72,8 +73,9 @@ def plane_boundaries(table: Table) -> Figure:
     panels, lines = _panels(rows, table.name)
     across = sorted({panel[along] for panel in panels})
     size = min(190, max(68, ROW_WIDTH // len(across) - 6))
-    layers = alt.layer(*_fields(), _compositional(), _corner(), _boundary()).properties(width=size, height=size)
-    chart = layers.facet(
+    layers = alt.layer(*_fields(), _compositional(), _corner(), _boundary())
+    framed = layers.properties(width=size, height=size, view=alt.ViewBackground(style="panel"))
+    chart = framed.facet(
         row=alt.Row(
             "setting:N",
             sort=in_order(rows, "setting"),
@@ -112,7 +114,7 @@ def _panels(rows: Sequence[dict[str, Any]], name: str) -> tuple[list[dict[str, A
         labels = {"setting": setting, "seed": seed, "step": step}
         field, x, y = _grid(points, f"{name!r} at {labels}")
         panels.append({"kind": "field", **labels, **_image(field, x, y)})
-        for number, line in enumerate(contours(field, x, y)):
+        for number, line in enumerate(contours(_log_odds(field), x, y, level=0.0)):
             x1, x2 = ([round(value, 4) for value in values] for values in zip(*line, strict=True))
             lines.append({"kind": "line", **labels, "line": number, "x1": x1, "x2": x2})
     return panels, lines
@@ -131,6 +133,12 @@ def _grid(points: list[tuple[float, float, float]], where: str) -> tuple[np.ndar
             f"{len(points)} rows for a grid of {len(x)} x {len(y)} points."
         )
     return field, x, y
+
+
+def _log_odds(field: np.ndarray) -> np.ndarray:
+    """What the network computes before its softmax: between grid points nearly linear, where probabilities are steps."""
+    inside = field.clip(1e-12, 1 - 1e-12)
+    return np.asarray(np.log(inside / (1 - inside)))
 
 
 def _image(field: np.ndarray, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -162,7 +170,8 @@ def _fields() -> tuple[alt.Chart, alt.Chart]:
         alt.Tooltip("wrong:Q", title="corner wrong", format=".1%"),
     ]
     image = fields.mark_image(clip=True, smooth=False, aspect=False)
-    scale = alt.Scale(domain=[0, 0.5, 1], range=list(shade_stops()))
+    domain, colors = shade_scale()
+    scale = alt.Scale(domain=domain, range=colors)
     legend = alt.Legend(title="probability of class 1", orient="bottom", gradientLength=180, values=[0, 0.5, 1])
     return (
         image.encode(x=x, x2="right:Q", y=y, y2="top:Q", url="url:N", tooltip=tips),
@@ -173,11 +182,10 @@ def _fields() -> tuple[alt.Chart, alt.Chart]:
 
 
 def _boundary() -> alt.Chart:
+    """The lines, their points joined in the order in which they come; by default Vega-Lite goes from left to right."""
     lines = alt.Chart().transform_filter("datum.kind === 'line'").transform_flatten(["x1", "x2"])
-    # A constant order: the points are joined as they come, instead of from left to right.
-    return lines.mark_line(style="boundary", clip=True).encode(
-        x="x1:Q", y="x2:Q", detail="line:N", order=alt.OrderValue(0)
-    )
+    numbered = lines.transform_window(place="row_number()", groupby=["line"]).mark_line(style="boundary", clip=True)
+    return numbered.encode(x="x1:Q", y="x2:Q", detail="line:N", order="place:Q")
 
 
 def _corner() -> alt.Chart:

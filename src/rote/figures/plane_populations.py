@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,8 +32,7 @@ def plane_training(table: Table) -> Figure:
 def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter) -> alt.LayerChart:
     """One panel. The step axis is logarithmic from 1 on, with 0 on it."""
     settings, steps = in_order(rows, "setting"), sorted({row["step"] for row in rows})
-    is_share = all(0 <= row[bound] <= 1 for row in rows if row["measure"] == measure for bound in ("low", "high"))
-    is_share = is_share and "accuracy" in measure
+    whole = alt.Scale(domain=[0, 1]) if "accuracy" in measure else alt.Scale(zero=True)
     shown = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
     color = alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=_line_legend())
     base = (
@@ -40,12 +40,12 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
         .transform_filter({"field": "measure", "equal": measure})
         .encode(
             x=alt.X(
-                "step:Q", scale=alt.Scale(type="symlog"), axis=alt.Axis(values=_ticks(steps), title="step", grid=False)
+                "step:Q", scale=alt.Scale(type="symlog"), axis=alt.Axis(values=_ticks(steps), title="step", format="d", grid=False)
             ),
             color=color,
         )
     )
-    y = alt.Y("mean:Q", title=None, scale=alt.Scale(domain=[0, 1]) if is_share else alt.Scale(zero=True))
+    y = alt.Y("mean:Q", title=None, scale=whole)
     tips = [
         alt.Tooltip("setting:N"),
         alt.Tooltip("step:Q"),
@@ -53,7 +53,9 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
         alt.Tooltip("low:Q", title="95 % from", format=".3f"),
         alt.Tooltip("high:Q", title="95 % to", format=".3f"),
     ]
-    band = base.mark_area(opacity=0.2).encode(
+    # A t interval of an accuracy may reach beyond 1: the band is cut off there, its numbers are not.
+    band = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(clip=True)
+    band = band.encode(
         y=alt.Y("low:Q", title=None), y2="high:Q", opacity=alt.condition(chosen, alt.value(0.2), alt.value(0.04))
     )
     dash = alt.StrokeDash("setting:N", scale=alt.Scale(domain=settings, range=_DASHES[: len(settings)]))
@@ -126,7 +128,7 @@ def _swarm(rows: Sequence[dict[str, Any]], top: float) -> list[dict[str, Any]]:
 def _summary(values: Sequence[float]) -> dict[str, Any]:
     estimate = mean(values)
     near = sum(value <= NEAR_ZERO for value in values)
-    low, high = (estimate.low, estimate.high) if len(values) > 1 else (estimate.value, estimate.value)
+    low, high = (bound if math.isfinite(bound) else estimate.value for bound in (estimate.low, estimate.high))
     note = f"{near} of {len(values)} seeds at {100 * NEAR_ZERO:g} % or less"
     return {"mean": estimate.value, "low": low, "high": high, "n": len(values), "lane": 0.0, "note": note}
 

@@ -25,7 +25,7 @@ def encode(indices: np.ndarray, palette: Sequence[Rgba]) -> bytes:
         raise ValueError(f"A PNG palette holds 1 to 256 colors. Got {len(palette)}.")
     if indices.min() < 0 or indices.max() >= len(palette):
         raise ValueError(f"Indices must lie in 0..{len(palette) - 1}. Got {indices.min()}..{indices.max()}.")
-    colors = bytes(round(channel) for color in palette for channel in color[:3])
+    colors = bytes(channel for color in palette for channel in color[:3])
     alphas = bytes(round(255 * color[3]) for color in palette)
     # Each row starts with its filter type: 0, none.
     rows = np.zeros((height, width + 1), dtype=np.uint8)

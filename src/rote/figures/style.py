@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 Theme = Literal["light", "dark"]
-Rgba = tuple[float, float, float, float]
+Rgba = tuple[int, int, int, float]
 
 # The two classes, as in the sources: blue positive, orange negative.
 POSITIVE, NEGATIVE = "#2a78b5", "#d9660a"
@@ -54,7 +54,7 @@ def theme(name: Theme = "light") -> dict[str, Any]:
             "symbolStrokeWidth": 2,
         },
         "range": {"category": list(CATEGORY[name])},
-        "style": _styles(ink, muted),
+        "style": _styles(ink, muted, grid),
         "title": {
             "anchor": "start",
             "color": ink,
@@ -73,6 +73,7 @@ def _axis(ink: str, muted: str, grid: str) -> dict[str, Any]:
         "domainColor": muted,
         "gridColor": grid,
         "labelColor": muted,
+        "labelFlush": False,
         "labelFontSize": TEXT_SIZE,
         "tickColor": muted,
         "tickSize": 4,
@@ -83,12 +84,13 @@ def _axis(ink: str, muted: str, grid: str) -> dict[str, Any]:
     }
 
 
-def _styles(ink: str, muted: str) -> dict[str, Any]:
+def _styles(ink: str, muted: str, grid: str) -> dict[str, Any]:
     """What a figure draws in ink, by name."""
     return {
         "boundary": {"color": ink, "strokeWidth": 1.75, "strokeJoin": "round"},
         "reference": {"color": muted, "strokeWidth": 1, "strokeDash": [3, 3]},
         "outline": {"color": ink, "filled": False, "strokeWidth": 1.25, "strokeOpacity": 0.8},
+        "panel": {"stroke": grid},
         "summary": {"color": ink, "strokeWidth": 2},
         "summary-point": {"color": ink, "size": 60, "opacity": 1},
         "note": {"color": muted, "fontSize": TEXT_SIZE},
@@ -96,19 +98,17 @@ def _styles(ink: str, muted: str) -> dict[str, Any]:
     }
 
 
-def shade_stops() -> tuple[str, str, str]:
-    """The colors of probability 0, 0.5 and 1, for a legend. In between both sides are linear in red to alpha."""
-    return tuple(f"rgba({r:.0f},{g:.0f},{b:.0f},{a:.2f})" for r, g, b, a in map(shade, (0.0, 0.5, 1.0)))  # type: ignore[return-value]
-
-
 def shade(probability: float) -> Rgba:
     """Color of a probability of the positive class: red, green, blue in 0..255 and alpha in 0..1."""
-    blue, orange = _rgb(POSITIVE), _rgb(NEGATIVE)
-    middle = tuple((b + o) / 2 for b, o in zip(blue, orange, strict=True))
-    end = blue if probability > 0.5 else orange
     sure = abs(probability - 0.5) * 2
-    red, green, blue_part = (m + (e - m) * sure for m, e in zip(middle, end, strict=True))
-    return red, green, blue_part, _SURE * sure
+    # Somewhat more than in proportion, so that a network that is hardly sure of anything still shows its sides.
+    return *_rgb(POSITIVE if probability > 0.5 else NEGATIVE), _SURE * sure**0.75
+
+
+def shade_scale() -> tuple[list[float], list[str]]:
+    """Probabilities and their colors, close enough for a legend; at 0.5 one hue gives way to the other."""
+    stops = [0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.499, 0.501, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0]
+    return stops, [f"rgba({r},{g},{b},{a:.3f})" for r, g, b, a in map(shade, stops)]
 
 
 def _rgb(color: str) -> tuple[int, int, int]:

@@ -52,7 +52,7 @@ class Exhibit:
 class Shelf:
     """Writes exhibits under a folder, each under a name of its own."""
 
-    def __init__(self, folder: Path, formats: Collection[Format] = ()) -> None:
+    def __init__(self, folder: Path, formats: Collection[str] = ()) -> None:
         unknown = [name for name in formats if name not in FORMATS]
         if unknown:
             raise UsageError(f"Figures are kept as {', '.join(FORMATS)}. Got {unknown[0]!r}.")

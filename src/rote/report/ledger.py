@@ -22,7 +22,7 @@ def summary(ledger: Sequence[Verdict]) -> str:
         return "No claim has been judged yet."
     wordings: dict[Outcome, tuple[str, str]] = {
         "reproduced": ("is reproduced", "are reproduced"),
-        "partly": ("partly so", "partly so"),
+        "partly": ("is partly reproduced", "are partly reproduced"),
         "not reproduced": ("is not reproduced", "are not reproduced"),
         "inconclusive": ("is inconclusive", "are inconclusive"),
         "not run": ("has not been run", "have not been run"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 from rote.claims import Estimate
 
@@ -49,6 +50,11 @@ def exact_interval(estimate: Estimate) -> str:
     return f"{estimate.value!r} [{estimate.low!r}, {estimate.high!r}]"
 
 
+def typeset(text: str) -> str:
+    """With minus signs in place of the hyphens that stand for them."""
+    return re.sub(r"(?<![\w.])-(?=[\d∞])|(?<=e)-(?=\d)", "−", text)  # noqa: RUF001
+
+
 def duration(seconds: float) -> str:
     """``192`` as 3 min 12 s."""
     if seconds < 60:
@@ -56,6 +62,11 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def unbroken(place: str) -> str:
+    """``Section 6, Figure 3`` with spaces that keep each number on the line of its word."""
+    return re.sub(r"\b(Sections?|Figures?|Tables?|Appendix|Equations?) (?=\w)", "\\1\u00a0", place)
 
 
 def _rounded(value: float) -> str:

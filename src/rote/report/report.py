@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from rote.claims import Verdict
-from rote.figures import Format, Theme, theme
+from rote.figures import Theme, theme
 from rote.report import numbers
 from rote.report.exhibits import Shelf
 from rote.report.folder import check_replaceable, replacing
@@ -38,7 +38,7 @@ def build(
     ledger: Sequence[Verdict],
     out: Path | str,
     *,
-    formats: Collection[Format] = (),
+    formats: Collection[str] = (),
     command: str = "rote report",
 ) -> Path:
     """Write the report into the folder ``out`` and return the path of its page.
@@ -94,16 +94,22 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        shown=numbers.shown,
+        shown=_shown,
         exact=numbers.exact,
-        interval=numbers.with_interval,
+        interval=lambda estimate: numbers.typeset(numbers.with_interval(estimate)),
         exact_interval=numbers.exact_interval,
         duration=numbers.duration,
+        unbroken=numbers.unbroken,
         embedded=embedded,
         numeric_columns=numeric_columns,
     )
     environment.tests["a_number"] = numbers.is_number
     return environment
+
+
+def _shown(value: object) -> str:
+    text = numbers.shown(value)
+    return numbers.typeset(text) if numbers.is_number(value) else text
 
 
 def _on_screen(name: Theme) -> dict[str, object]:

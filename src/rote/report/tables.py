@@ -55,7 +55,7 @@ def to_latex(table: Table) -> str:
     alignment = "".join("r" if right else "l" for right in numeric_columns(table))
     caption = _latex(_caption(table) + (f". {table.note}" if table.note else ""))
     label = re.sub(r"[^A-Za-z0-9-]+", "-", table.name)
-    body = [" & ".join(_latex(shown(value)) for value in row) + r" \\" for row in table.rows]
+    body = [" & ".join(_latex_cell(value) for value in row) + r" \\" for row in table.rows]
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table}",
@@ -101,6 +101,11 @@ def _markdown(text: str) -> str:
 
 def _latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in _one_line(text))
+
+
+def _latex_cell(value: object) -> str:
+    text = _latex(shown(value))
+    return f"${text}$" if is_number(value) and text.startswith("-") and "$" not in text else text
 
 
 def _one_line(text: str) -> str:

@@ -6,6 +6,7 @@ from rote.store.record import Record, Request
 from rote.store.run import FinishedRun, Run
 from rote.store.store import Store
 from rote.store.table import Column, Table
+from rote.store.tree import load_tree, save_tree
 
 __all__ = [
     "Column",
@@ -18,7 +19,9 @@ __all__ = [
     "Table",
     "canonical",
     "digest",
+    "load_tree",
     "read_document",
+    "save_tree",
     "write_atomically",
     "write_document",
 ]

@@ -7,6 +7,7 @@ missing, truncated, altered, foreign or written by a later version. Nothing here
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
@@ -60,7 +61,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_document(path: Path, kind: str, version: int, body: Any) -> None:
-    envelope = {"kind": kind, "version": version, "sha256": digest(canonical(body)), "body": body}
+    # The checksum is of what a reader will get: keys that are numbers become texts, and sort as such.
+    checksum = digest(canonical(json.loads(json.dumps(body, allow_nan=False))))
+    envelope = {"kind": kind, "version": version, "sha256": checksum, "body": body}
     write_atomically(path, json.dumps(envelope, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
@@ -68,20 +71,28 @@ def read_document(path: Path, kind: str, version: int) -> Any:
     with reading(path):
         data = path.read_bytes()
     if data[:1] == b"\x80" or data[:2] == b"PK":
-        raise DamagedFileError(f"{path} is not a Rote file but looks like a pickle; Rote never loads pickles.")
+        raise DamagedFileError(
+            f"{path} is not a Rote file but looks like a pickle; Rote never loads pickles. {remedy(path)}"
+        )
     try:
         envelope = json.loads(data)
         found_kind, found_version, checksum, body = (envelope[key] for key in ("kind", "version", "sha256", "body"))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedFileError(f"{path} is truncated or not a {kind} document ({error}). {_remedy(path)}") from None
+        raise DamagedFileError(f"{path} is truncated or not a {kind} document ({error}). {remedy(path)}") from None
     if found_kind != kind:
-        raise DamagedFileError(f"{path} holds a {found_kind!r} document, expected {kind!r}. {_remedy(path)}")
-    if not isinstance(found_version, int) or found_version > version:
+        raise DamagedFileError(f"{path} holds a {found_kind!r} document, expected {kind!r}. {remedy(path)}")
+    if type(found_version) is not int or found_version < 1:
+        raise DamagedFileError(f"{path} has the impossible format version {found_version!r}. {remedy(path)}")
+    if found_version > version:
         raise NewerVersionError(
             f"{path} has format version {found_version!r}; this Rote reads up to {version}. Install a newer Rote."
         )
-    if digest(canonical(body)) != checksum:
-        raise DamagedFileError(f"{path} was altered: its checksum does not match its content. {_remedy(path)}")
+    try:
+        intact = digest(canonical(body)) == checksum
+    except ValueError:  # an infinite number or half a character, which were never written
+        intact = False
+    if not intact:
+        raise DamagedFileError(f"{path} was altered: its checksum does not match its content. {remedy(path)}")
     return body
 
 
@@ -101,7 +112,8 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from error
+        advice = remedy(path) if isinstance(error, FileNotFoundError) else "Check its permissions and the disk."
+        raise StoreError(f"Cannot read {path}: {error.strerror or error}. {advice}") from error
 
 
 @contextlib.contextmanager
@@ -109,8 +121,17 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"Cannot write {path}: {error.strerror or error}. What was there is unchanged.") from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = (
+            "Free some space and start again." if full else "Set ROTE_HOME (or --store) to a folder you may write to."
+        )
+        raise StoreError(
+            f"Cannot write {path}: {error.strerror or error}. What was there is unchanged. {advice}"
+        ) from error
 
 
-def _remedy(path: Path) -> str:
+def remedy(path: Path) -> str:
+    """What to do about a damaged file. Only one in ``runs/<study>/<id>`` stands for a folder that may go as a whole."""
+    if path.parent.parent.parent.name != "runs":
+        return "Remove this file to have it made again."
     return f"Remove the run folder {path.parent} to compute it again; other runs are not affected."

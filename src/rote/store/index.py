@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rote.errors import StoreError
+from rote.store.files import reading
 from rote.store.lock import is_locked
 from rote.store.record import FILE, Record
 
@@ -69,7 +70,8 @@ def _listed(root: Path, database: Path | str) -> list[Listed]:
             raise sqlite3.DatabaseError("another layout")
         connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (folder))")
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
-        known = dict(connection.execute("SELECT folder, stamp FROM runs"))
+        # What could not be read is tried again each time: it may be readable now, its record unchanged.
+        known = dict(connection.execute("SELECT folder, CASE status WHEN 'damaged' THEN '' ELSE stamp END FROM runs"))
         present = dict(_stamps(root))
         connection.executemany("DELETE FROM runs WHERE folder = ?", [(name,) for name in known if name not in present])
         changed = [_read(root, folder, stamp) for folder, stamp in present.items() if known.get(folder) != stamp]
@@ -81,7 +83,7 @@ def _listed(root: Path, database: Path | str) -> list[Listed]:
 
 def _stamps(root: Path) -> Iterator[tuple[str, str]]:
     """Run folder -> a mark that changes whenever its record is replaced."""
-    with contextlib.suppress(FileNotFoundError):
+    with reading(root / "runs"), contextlib.suppress(FileNotFoundError):
         for study in os.scandir(root / "runs"):
             if study.is_dir():
                 for run in os.scandir(study):

@@ -21,7 +21,8 @@ def locked(folder: Path) -> Iterator[None]:
     with writing(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        if not _taken(descriptor):
+        # The file that was opened may have been removed with its run, and another made, while we waited.
+        if not _taken(descriptor) or not _is_at(descriptor, path):
             owner = os.read(descriptor, 100).decode(errors="replace").strip() or "another process"
             raise RunLockedError(f"The run in {folder} is being written by {owner}. Wait for it or stop it.")
         with contextlib.suppress(OSError):  # the name is a courtesy; a full disk must not stop a reader
@@ -45,6 +46,13 @@ def is_locked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False
 
 
 def _taken(descriptor: int) -> bool:

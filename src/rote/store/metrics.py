@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.errors import DamagedFileError
-from rote.store.files import canonical, finite, reading, writing
+from rote.store.files import canonical, digest, finite, reading, remedy, writing
 
 FILE = "metrics.jsonl"
 
@@ -23,20 +23,21 @@ class Metrics:
         with writing(self.path), self.path.open("ab") as file:
             file.write(canonical(finite(row)) + b"\n")
 
-    def sync(self) -> int:
-        """Bytes that are safely on disk from now on."""
+    def sync(self) -> tuple[int, str]:
+        """Size and checksum of what is safely on disk from now on."""
         with writing(self.path), self.path.open("ab") as file:
-            file.flush()
             os.fsync(file.fileno())
-            return file.tell()
+        with reading(self.path):
+            data = self.path.read_bytes()
+        return len(data), digest(data)
 
-    def cut(self, size: int) -> None:
-        """Drop what was written after a checkpoint: those steps are done again."""
-        with writing(self.path), self.path.open("ab") as file:
-            if file.tell() < size:
+    def cut(self, size: int = 0, checksum: str = digest(b"")) -> None:
+        """Drop what was written after a checkpoint, which knows the rest: those steps are done again."""
+        with writing(self.path), self.path.open("a+b") as file:
+            file.seek(0)
+            if digest(file.read(size)) != checksum:
                 raise DamagedFileError(
-                    f"{self.path} has {file.tell()} bytes, but its checkpoint was made when it had {size}. "
-                    f"Remove the run folder {self.path.parent} to compute it again."
+                    f"{self.path} was altered: its first {size} bytes are not those of its checkpoint. {remedy(self.path)}"
                 )
             file.truncate(size)
 
@@ -51,5 +52,7 @@ class Metrics:
             try:
                 rows.append(json.loads(line))
             except ValueError as error:
-                raise DamagedFileError(f"{self.path}, line {number}, is damaged: {error}.") from None
+                raise DamagedFileError(
+                    f"{self.path}, line {number}, is damaged: {error}. {remedy(self.path)}"
+                ) from None
         return rows

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rote.errors import DamagedFileError
-from rote.store.files import canonical, digest, read_document, write_document
+from rote.store.files import canonical, digest, read_document, remedy, write_document
 
 Status = Literal["started", "finished", "failed", "interrupted"]
 VERSION = 1
@@ -111,7 +111,7 @@ class Record:
             request = Request.from_plain(plain.pop("request"))
             record = cls(**{**plain, "request": request, "uses": tuple(plain["uses"])})
         except (TypeError, KeyError, AttributeError) as error:
-            raise DamagedFileError(f"{folder / FILE} has the wrong fields: {error}.") from None
+            raise DamagedFileError(f"{folder / FILE} has the wrong fields: {error}. {remedy(folder / FILE)}") from None
         if record.status not in get_args(Status):
-            raise DamagedFileError(f"{folder / FILE} has the unknown status {record.status!r}.")
+            raise DamagedFileError(f"{folder / FILE} has the unknown status {record.status!r}. {remedy(folder / FILE)}")
         return record

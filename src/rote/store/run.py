@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rote.errors import DamagedFileError, StoreError
-from rote.store.checkpoint import Checkpoints
-from rote.store.files import digest_file, read_document, write_document
+from rote.store.checkpoint import Checkpoints, steps_among
+from rote.store.files import digest_file, read_document, remedy, write_document
 from rote.store.metrics import Metrics
 from rote.store.record import Record, Request
 from rote.store.table import Table
@@ -43,8 +43,7 @@ class Run:
 
     def save(self, step: int, state: dict[str, Any], keep: Iterable[int] = ()) -> None:
         """Write a checkpoint; the earlier ones go, except those at the steps to ``keep``."""
-        size = self.metrics.sync()
-        self.checkpoints.save(step, state, size)
+        self.checkpoints.save(step, state, self.metrics.sync())
         for earlier in set(self.checkpoints.steps()) - {step, *keep}:
             self.checkpoints.remove(earlier)
 
@@ -52,10 +51,10 @@ class Run:
         """The last checkpoint's step and state, with the metrics cut back to it; None at the very beginning."""
         steps = self.checkpoints.steps()
         if not steps:
-            self.metrics.cut(0)
+            self.metrics.cut()
             return None
         state = self.checkpoints.load(steps[-1])
-        self.metrics.cut(self.checkpoints.metrics_size(steps[-1]))
+        self.metrics.cut(*self.checkpoints.metrics(steps[-1]))
         return steps[-1], state
 
     def finish(self, tables: Iterable[Table]) -> None:
@@ -65,7 +64,8 @@ class Run:
         self._end("finished", files={path.name: digest_file(path) for path in contents})
 
     def fail(self, error: BaseException) -> None:
-        self._end("failed", error="".join(traceback.format_exception(error)).strip())
+        text = "".join(traceback.format_exception(error)).strip()
+        self._end("failed", error=text.encode(errors="backslashreplace").decode())  # names of files need not be UTF-8
 
     def interrupt(self) -> None:
         self._end("interrupted")
@@ -103,12 +103,14 @@ class FinishedRun:
 
     def checkpoint(self, step: int | None = None) -> dict[str, Any]:
         """The state at ``step``, by default the last."""
-        checkpoints = Checkpoints(self.folder)
-        return checkpoints.load(checkpoints.steps()[-1] if step is None else step)
+        steps = steps_among(self.record.files)
+        if not steps or (step is not None and step not in steps):
+            raise StoreError(f"The run in {self.folder} has no checkpoint of step {step}. It has: {steps or 'none'}.")
+        chosen = steps[-1] if step is None else step
+        self._check(f"checkpoint-{chosen:08d}.json")  # which knows the checksum of the tensors
+        return Checkpoints(self.folder).load(chosen)
 
     def _check(self, name: str) -> None:
         if digest_file(self.folder / name) != self.record.files.get(name):
-            raise DamagedFileError(
-                f"{self.folder / name} was altered: its checksum is not the one in the run's record. "
-                f"Remove the run folder {self.folder} to compute it again."
-            )
+            path = self.folder / name
+            raise DamagedFileError(f"{path} was altered: its checksum is not the one in its record. {remedy(path)}")

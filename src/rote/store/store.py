@@ -27,8 +27,10 @@ class Store:
         try:
             (self.root / "runs").mkdir(parents=True, exist_ok=True)
             probe = self.root / f".probe-{os.getpid()}"
-            probe.write_bytes(b"rote")
-            probe.unlink()
+            try:
+                probe.write_bytes(b"rote")
+            finally:
+                probe.unlink(missing_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise UsageError(f"The store {self.root} is a file, or lies below one. {remedy}") from None
         except OSError as error:
@@ -84,12 +86,14 @@ class Store:
     def remove(self, prefix: str) -> None:
         """Delete one run, as a whole: it is renamed out of sight first."""
         folder = self.find(prefix)
-        if not folder.resolve().is_relative_to((self.root / "runs").resolve()):
-            raise DamagedFileError(f"{folder} leads outside the store {self.root}; remove the link by hand.")
+        if folder.is_symlink() or not folder.resolve().is_relative_to((self.root / "runs").resolve()):
+            raise DamagedFileError(f"{folder} leads out of the store {self.root}; remove the link by hand.")
+        hidden = folder.with_name(f".removed-{folder.name}")
         with locked(folder), writing(folder):
-            hidden = folder.with_name(f".removed-{folder.name}")
+            shutil.rmtree(hidden, ignore_errors=True)  # of a removal that was killed halfway
             os.rename(folder, hidden)
-        shutil.rmtree(hidden)
+        with writing(hidden):
+            shutil.rmtree(hidden)
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +10,10 @@ from typing import Any
 
 from rote.claims import Verdict
 from rote.config import flatten, to_plain
-from rote.errors import RunFailedError, StoreError, UsageError
+from rote.errors import DamagedFileError, RunFailedError, StoreError, UsageError
 from rote.store import FinishedRun, Request, Store, canonical, digest, read_document, write_document
 from rote.studies.ledger import judged
-from rote.studies.perform import perform
+from rote.studies.perform import one_thread, perform, told_as_failures
 from rote.studies.progress import Display
 from rote.studies.study import Study, studies
 from rote.studies.supervisor import Order, Supervisor
@@ -36,15 +37,22 @@ class Laboratory:
         if workers is not None and workers < 1:
             raise UsageError(f"'workers' must be at least 1. Got {workers}.")
         self.store, self.device = store, device
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or cores()
         self.display = display or Display()
+
+    def check(self) -> None:
+        """Whether the device is there and the store can be written: a UsageError now, not in the middle of the work."""
+        if self.device not in ("auto", "cpu"):
+            from rote.training import choose_device
+
+            choose_device(self.device)
+        self.store.check_writable()
 
     def run(self, name: str, preset: str = "quick", overrides: Mapping[str, object] | None = None) -> Result:
         """Run a study to the end, or take it up where it was; what is finished in the store is not computed again."""
         study, passed = studies[name](), dict(overrides or {})
         config = study.resolve(preset, passed)
-        self.store.check_writable()
-        self._check_device()
+        self.check()
         config = self._with_engine(study, config)
         summary = replace(study.request("summary", config, range(flatten(config)["seeds"])), preset=preset)  # type: ignore[call-overload]
         done = self.store.finished(summary)
@@ -54,7 +62,7 @@ class Laboratory:
         missing = [request for request in requests if self.store.finished(request) is None]
         self._perform(missing, passed)
         finished = [FinishedRun(self.store.folder(request)) for request in requests]
-        with self.store.open(summary, passed) as run:
+        with told_as_failures(), self.store.open(summary, passed) as run:
             run.note(uses=tuple(part.id for part in finished))
             run.finish(study.summarize(config, finished))
         return self._result(study, FinishedRun(self.store.folder(summary)), len(missing), len(requests) - len(missing))
@@ -69,8 +77,7 @@ class Laboratory:
             orders = [Order(request, passed, modules[request], self.device) for request in missing]
             failures = Supervisor(self.store, self.workers, self.display).perform(orders)
         if failures:
-            lines = [f"{request.study} {request.part} ({request.id}): {reason}" for request, reason in failures.items()]
-            raise RunFailedError(f"{len(failures)} of {len(missing)} runs failed. " + " ".join(lines))
+            raise RunFailedError(f"{len(failures)} of {len(missing)} runs failed. {_reasons(failures)}")
 
     def _perform_here(self, missing: Sequence[Request], passed: dict[str, Any]) -> dict[Request, str]:
         failures: dict[Request, str] = {}
@@ -85,21 +92,35 @@ class Laboratory:
     def _result(self, study: Study[Any], summary: FinishedRun, computed: int, reused: int) -> Result:
         return Result(study, summary, tuple(judged(study, summary)), computed, reused)
 
-    def _check_device(self) -> None:
-        if self.device not in ("auto", "cpu"):
-            from rote.training import choose_device
-
-            choose_device(self.device)
-
     def _with_engine(self, study: Study[Any], config: Any) -> Any:
         """``engine="auto"`` decided by timing, once per store and configuration: a resumed study must find its runs."""
         if getattr(config, "engine", None) != "auto":
             return config
         path, kind = self.store.root / "engines.json", "rote engines"
-        known: dict[str, str] = read_document(path, kind, 1) if path.exists() else {}
-        key = digest(canonical([study.name, study.version, to_plain(config), self.workers]))[:16]
+        known: dict[str, str] = {}
+        if path.exists():
+            with contextlib.suppress(DamagedFileError):  # it is decided again
+                known = read_document(path, kind, 1)
+        key = digest(canonical([study.name, study.version, to_plain(config)]))[:16]
         if key not in known:
-            times = study.engine_times(config, self.workers)
+            with one_thread():  # as the runs will be computed
+                times = study.engine_times(config, self.workers)
             known[key] = times.faster if times else "processes"
             write_document(path, kind, 1, known)
         return replace(config, engine=known[key])
+
+
+def cores() -> int:
+    """Those that this process may use, where the system says so."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _reasons(failures: Mapping[Request, str], shown: int = 3) -> str:
+    """The commonest reasons, each once, with a run to look at."""
+    by_reason: dict[str, list[Request]] = {}
+    for request, reason in failures.items():
+        by_reason.setdefault(reason, []).append(request)
+    commonest = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    parts = [f"{reason} ({len(requests)} runs, first {requests[0].id})" for reason, requests in commonest[:shown]]
+    more = f" And {len(commonest) - shown} other reasons." if len(commonest) > shown else ""
+    return f"{' '.join(parts)}{more} See: rote runs list --status failed"

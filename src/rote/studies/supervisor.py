@@ -93,7 +93,7 @@ class Supervisor:
         process = subprocess.Popen(
             [sys.executable, "-m", "rote.studies.worker", str(self.store.root)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, **ONE_THREAD},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,  # Ctrl-C reaches the supervisor alone, which passes on one signal
         )  # fmt: skip
         self.processes.add(process)

@@ -3,7 +3,8 @@
     in:  {"request": {...}, "passed": {...}, "module": "...", "device": "cpu"}
     out: {"done": 10, "total": 100} ... {"status": "finished"}
 
-Started by the supervisor, on one thread. What a run produces goes into the store, never through the pipe.
+Started by the supervisor, on one thread. What a run produces goes into the store, never through the pipe, and what a
+study prints goes to the terminal: the pipe is for these lines alone.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from rote.studies.perform import perform
 def serve(store: Store) -> None:
     for line in sys.stdin:
         order = json.loads(line)
-        importlib.import_module(order["module"])
         try:
+            importlib.import_module(order["module"])
             perform(store, Request.from_plain(order["request"]), order["passed"], order["device"], _report)
             answer: dict[str, Any] = {"status": "finished"}
         except (InterruptedRunError, KeyboardInterrupt) as error:
@@ -37,6 +38,7 @@ def serve(store: Store) -> None:
         _say(answer)
 
 
+_answers = 1
 _last_report = 0.0
 
 
@@ -49,11 +51,12 @@ def _report(done: int, total: int) -> None:
 
 def _say(message: dict[str, Any]) -> None:
     try:
-        print(json.dumps(message), flush=True)
+        os.write(_answers, json.dumps(message).encode() + b"\n")
     except BrokenPipeError:  # the supervisor is gone: stop after this step, as if it had asked
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (lives as long as the process)
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":
+    _answers = os.dup(1)
+    os.dup2(2, 1)
     serve(Store(sys.argv[1]))

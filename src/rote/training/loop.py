@@ -66,22 +66,27 @@ class _Training:
         step = self._begin()
         self.progress(step, self.config.steps)
         shown = time.monotonic()
-        while step < self.config.steps and not (self.early and self.early.finished):
+        while not self._over(step):
             self._update(step)
             step += 1
             if step in self.recorded:
                 self._record(step)
+            if self._over(step):
+                break  # the last step is saved once, below: two checkpoints of one step could not be told apart
             if step in self.keep or self.timer.due() or self.stop.requested:
                 self._save(step)
             if time.monotonic() - shown > 0.1:
                 self.progress(step, self.config.steps)
                 shown = time.monotonic()
-            if self.stop.requested and step < self.config.steps:
+            if self.stop.requested:
                 raise InterruptedRunError(f"Stopped after step {step} of {self.config.steps}; it is kept.")
         if self.early:
             self.early.restore_best()
         self._save(step)
         self.progress(self.config.steps, self.config.steps)
+
+    def _over(self, step: int) -> bool:
+        return step >= self.config.steps or (self.early is not None and self.early.finished)
 
     def _begin(self) -> int:
         randomness = fix_seeds(self.run.request.seeds[0] if self.run.request.seeds else 0)
@@ -102,16 +107,18 @@ class _Training:
             group["lr"] = self.config.learning_rate_at(step)
         losses = self.program.losses(step)
         self.optimizer.zero_grad(set_to_none=True)
-        losses.sum().backward()  # type: ignore[no-untyped-call]
+        losses.sum().backward()
         if self.config.clip is not None:
             clip_gradients(self.program, self.config.clip)
         self.optimizer.step()
 
     def _record(self, step: int) -> None:
+        modes = [(module, module.training) for module in self.program.model.modules()]
         self.program.model.eval()
         with torch.no_grad():
             row = self.program.measure()
-        self.program.model.train()
+        for module, training in modes:  # each as it was: a part may be frozen
+            module.training = training
         watched = row[self.program.monitored]
         if not any(map(math.isfinite, watched)):
             raise RunFailedError(f"At step {step} {self.program.monitored!r} is not finite. Try a lower learning rate.")

@@ -51,7 +51,7 @@ def _seconds_per_update(program: Program, config: TrainingConfig, updates: int) 
 
     def update(step: int) -> None:
         optimizer.zero_grad(set_to_none=True)
-        program.losses(step).sum().backward()  # type: ignore[no-untyped-call]
+        program.losses(step).sum().backward()
         optimizer.step()
 
     update(0)  # first-time costs: allocation, the first block of data

@@ -30,10 +30,19 @@
     }
   }
 
+  // Room for each figure before it is drawn. A small one may shrink to a narrow screen; a wide one scrolls in its box,
+  // so that its text stays legible.
   const places = document.querySelectorAll(".live");
   for (const place of places) {
-    place.style.minWidth = `${place.dataset.width}px`;
-    place.style.minHeight = `${place.dataset.height}px`;
+    const { width, height } = place.dataset;
+    if (Number(width) <= 480) {
+      place.classList.add("shrinks");
+      place.style.aspectRatio = `${width} / ${height}`;
+      place.style.maxWidth = `${width}px`;
+    } else {
+      place.style.minWidth = `${width}px`;
+      place.style.minHeight = `${height}px`;
+    }
   }
 
   const near = new IntersectionObserver(

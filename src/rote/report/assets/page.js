@@ -1,4 +1,4 @@
-// Copy buttons, the contents on a narrow screen, and everything unfolded for print.
+// Copy buttons, the contents on a narrow screen, and what is folded unfolded for print, long tables excepted.
 (() => {
   "use strict";
 
@@ -32,6 +32,16 @@
   wide.addEventListener("change", fold);
   fold();
 
+  // A box takes the keyboard's focus only while there is something to scroll to in it.
+  const boxes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+      if (scrolls) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  document.querySelectorAll(".scroll").forEach((box) => boxes.observe(box));
+
   // A link to something inside a closed <details> opens it.
   function unfoldTarget() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -42,7 +52,7 @@
 
   let closed = [];
   window.addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("main details:not([open])")];
+    closed = [...document.querySelectorAll("main details:not([open])")].filter((box) => box.querySelectorAll("tr").length < 40);
     closed.forEach((box) => { box.open = true; });
   });
   window.addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));

@@ -1,0 +1,118 @@
+"""What every analysis checks before it computes: the model, the tokens, their lengths, the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
+
+from rote.cells import mask_of
+from rote.errors import UsageError
+from rote.models.sequence import SequenceModel
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A checked batch."""
+
+    tokens: Tensor | None  # [batch, time], None when the inputs are vectors
+    vectors: Float[Tensor, "batch time input"]
+    lengths: Tensor | None
+    mask: Bool[Tensor, "batch time"]
+
+    @property
+    def batch(self) -> int:
+        return self.vectors.shape[0]
+
+    @property
+    def time(self) -> int:
+        return self.vectors.shape[1]
+
+
+def as_model(model: Any) -> SequenceModel:
+    if not isinstance(model, SequenceModel):
+        raise UsageError(
+            f"'model' must be a Rote model. Got {type(model).__name__}. "
+            "Wrap your modules: rote.adapt(recurrent=..., embedding=..., readout=...)."
+        )
+    for name, weight in model.named_parameters():
+        if not bool(torch.isfinite(weight).all()):
+            raise UsageError(
+                f"The weight {name!r} of the model has NaN or infinite values; nothing can be measured on it."
+            )
+    return model
+
+
+def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None) -> Inputs:
+    """``tokens`` [batch, time] (or [time], or packed; vectors [batch, time, input] without an embedding), checked."""
+    if isinstance(tokens, PackedSequence):
+        if lengths is not None:
+            raise UsageError("'lengths' goes with a padded tensor; a PackedSequence already knows its lengths.")
+        tokens, lengths = pad_packed_sequence(tokens, batch_first=True)
+    if not isinstance(tokens, Tensor):
+        raise UsageError(f"'tokens' must be a tensor or a PackedSequence. Got {type(tokens).__name__}.")
+    weight = model.recurrent.cell(0).weight_hh
+    if model.embedding is None:
+        tokens = _vectors(tokens, model.recurrent.cell(0).input_size, weight)
+    else:
+        tokens = _token_ids(tokens, model.embedding)
+    if tokens.shape[0] == 0 or tokens.shape[1] == 0:
+        raise UsageError(f"'tokens' is empty: {tuple(tokens.shape)}. Give at least one sequence of at least one step.")
+    tokens = tokens.to(weight.device)
+    checked = _lengths(lengths, tokens.shape[0], tokens.shape[1])
+    checked = None if checked is None else checked.to(weight.device)
+    mask = (
+        torch.ones(tokens.shape[:2], dtype=torch.bool, device=weight.device)
+        if checked is None
+        else mask_of(checked, tokens.shape[1])
+    )
+    if model.embedding is None:
+        return Inputs(None, tokens, checked, mask)
+    return Inputs(tokens, model.embed(tokens).detach(), checked, mask)
+
+
+def _token_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
+    if tokens.dtype not in (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8):
+        raise UsageError(f"'tokens' must be whole numbers (torch.long). Got {tokens.dtype}.")
+    if tokens.dim() == 1:
+        tokens = tokens[None]
+    if tokens.dim() != 2:
+        raise UsageError(f"'tokens' must be [batch, time] or [time]. Got the shape {tuple(tokens.shape)}.")
+    if tokens.numel() and (int(tokens.min()) < 0 or int(tokens.max()) >= embedding.num_embeddings):
+        bad = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)][0]
+        raise UsageError(
+            f"'tokens' must lie in 0 to {embedding.num_embeddings - 1}, the embedding's rows. Got {int(bad)}."
+        )
+    return tokens.long()
+
+
+def _vectors(inputs: Tensor, size: int, weight: Tensor) -> Tensor:
+    if inputs.dtype != weight.dtype:
+        raise UsageError(f"The inputs must have the model's dtype {weight.dtype}. Got {inputs.dtype}.")
+    if inputs.dim() == 2:
+        inputs = inputs[None]
+    if inputs.dim() != 3 or inputs.shape[2] != size:
+        raise UsageError(f"Without an embedding the inputs are [batch, time, {size}]. Got {tuple(inputs.shape)}.")
+    if not bool(torch.isfinite(inputs).all()):
+        raise UsageError("The inputs have NaN or infinite values.")
+    return inputs.detach()
+
+
+def _lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
+    if lengths is None:
+        return None
+    given = torch.as_tensor(lengths)
+    if given.dtype.is_floating_point or given.dtype == torch.bool or given.shape != (batch,):
+        raise UsageError(
+            f"'lengths' must be {batch} whole numbers, one per sequence. Got {tuple(given.shape)} of {given.dtype}."
+        )
+    wrong = given[(given < 1) | (given > time)]
+    if len(wrong):
+        raise UsageError(f"'lengths' must lie in 1 to {time}, the steps of the tensor. Got {int(wrong[0])}.")
+    return given.long()

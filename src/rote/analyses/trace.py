@@ -1,0 +1,84 @@
+"""Everything a recurrent model computes on a sequence: states, gates, logits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
+
+from rote.analyses.inputs import as_model, check_inputs
+from rote.analyses.result import Result, analyses, rows_of
+from rote.cells import unroll
+from rote.cells.recurrent import States
+from rote.models.sequence import SequenceModel
+from rote.store import Column, Table
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+Key = int | tuple[int, int]  # layer, or (layer, direction) when there are two directions
+
+
+@dataclass(frozen=True, repr=False)
+class Trace(Result):
+    """States and gates [batch, time, unit] by layer and name; zero where a row has ended."""
+
+    states: dict[Key, dict[str, Tensor]]
+    gates: dict[Key, dict[str, Tensor]]
+    logits: Float[Tensor, "batch time output"]  # the top layer's hidden states when the model has no readout
+    mask: Bool[Tensor, "batch time"]  # true where there is an input
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "logits": ("batch", "time", "output"),
+        "mask": ("batch", "time"),
+    }
+
+    @property
+    def hidden(self) -> dict[Key, Tensor]:
+        return {key: states["hidden"] for key, states in self.states.items()}
+
+    @property
+    def cell(self) -> dict[Key, Tensor]:
+        """The memory cell of LSTM layers (the outermost one of a Nested LSTM); empty for units without one."""
+        return {key: states["cell"] for key, states in self.states.items() if "cell" in states}
+
+    def to_table(self) -> Table:
+        rows: list[dict[str, Any]] = []
+        for kind, values in (("state", self.states), ("gate", self.gates)):
+            for key, named in values.items():
+                layer, direction = key if isinstance(key, tuple) else (key, 0)
+                for name, series in named.items():
+                    labels = {"layer": layer, "direction": direction, "kind": kind, "name": name}
+                    found = rows_of(series, ("batch", "time", "unit"), "value", self.mask[..., None])
+                    rows += [labels | row for row in found]
+        names = ("layer", "direction", "kind", "name", "batch", "time", "unit")
+        columns = (*(Column(name, role="label") for name in names), Column("value", "activation"))
+        return Table.make("trace", "States and gates", columns, rows, figure="trace", details=True)
+
+
+@analyses.register("trace")
+def trace(
+    model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None, *, initial: States | None = None
+) -> Trace:
+    """States, gates and logits at every step of every layer."""
+    model = as_model(model)
+    inputs = check_inputs(model, tokens, lengths)
+    recurrent = model.recurrent
+    states: dict[Key, dict[str, Tensor]] = {}
+    gates: dict[Key, dict[str, Tensor]] = {}
+    with torch.no_grad():
+        start = list(initial) if initial is not None else recurrent.zero_states(inputs.batch)
+        values, mask = inputs.vectors, None if inputs.lengths is None else inputs.mask
+        for layer in range(recurrent.layers):
+            outputs = []
+            for direction in range(recurrent.directions):
+                key = layer if recurrent.directions == 1 else (layer, direction)
+                state = start[layer * recurrent.directions + direction]
+                run = unroll(recurrent.cell(layer, direction), values, state, mask, reverse=direction == 1)
+                states[key], gates[key] = run.states, run.gates
+                outputs.append(run.states["hidden"])
+            values = torch.cat(outputs, dim=-1)
+        logits = values if model.readout is None else model.readout(values)
+    return Trace(states, gates, logits, inputs.mask)

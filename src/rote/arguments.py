@@ -1,0 +1,90 @@
+"""From the words of a command line to a command: typed by its dataclass, wrong words told in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import tyro
+from tyro.conf import DisallowNone, FlagCreatePairsOff, subcommand
+
+from rote.errors import UnknownNameError, UsageError
+
+DEEP = " " * 9  # the help of a missing argument is indented by two levels
+ABOUT = "Does a sequence model compose, or has it learned by rote?"
+
+
+def parse(words: Sequence[str], commands: Mapping[str, type[Any]]) -> Any:
+    """The command that ``words`` ask for. Help is printed and ends the program (SystemExit 0), as does none at all."""
+    words = list(words) or ["--help"]
+    if not words[0].startswith("-") and words[0] not in commands:
+        raise UnknownNameError("command", words[0], commands)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.cli(
+                _one_of(commands, words[0]), prog="rote", args=in_order(words, commands), description=ABOUT,
+                config=(FlagCreatePairsOff, DisallowNone),
+            )  # fmt: skip
+    except SystemExit as end:
+        if not end.code:
+            raise
+    asked = f"{words[0]} " if words[0] in commands else ""
+    raise UsageError(f"{in_one_line(said.getvalue())} See: rote {asked}--help")
+
+
+def in_order(words: Sequence[str], commands: Mapping[str, type[Any]]) -> list[str]:
+    """Options last, since tyro takes only one unbroken row of other words: ``run plane --json seeds=2``."""
+    if not words or words[0] not in commands:
+        return list(words)
+    options, others = split(words[1:], commands[words[0]])
+    return [words[0], *others, *options]
+
+
+def split(words: Sequence[str], command: type[Any]) -> tuple[list[str], list[str]]:
+    """The options of ``command`` with their values, and the other words."""
+    taking, options, others = values_of(command), list[str](), list[str]()
+    rest = iter(words)
+    for word in rest:
+        (options if word.startswith("-") else others).append(word)
+        if word in taking:
+            options += [value for value in [next(rest, None)] if value is not None]
+    return options, others
+
+
+def options_of(command: type[Any]) -> list[str]:
+    return [f"--{field.name}" for field in dataclasses.fields(command) if "Positional" not in str(field.type)]
+
+
+def values_of(command: type[Any]) -> set[str]:
+    """The options that are followed by a value."""
+    flags = {f"--{field.name}" for field in dataclasses.fields(command) if field.default is False}
+    return set(options_of(command)) - flags
+
+
+def in_one_line(box: str) -> str:
+    """tyro's framed explanation, up to its first rule or empty line."""
+    lines = [line.strip("│").rstrip() for line in box.splitlines()[1:]]
+    groups = [list(group) for rule, group in itertools.groupby(lines, lambda line: not line.strip("─╰╯- ")) if not rule]
+    text = " ".join(line.strip() for line in groups[0] if not line.startswith(DEEP))
+    number = re.fullmatch(r"Error parsing (\S+): no type matching INT .*\['(.*)'\]\.?", text)
+    if number:
+        return f"The option {number[1]} takes a whole number. Got {number[2]!r}."
+    return text if text.endswith(".") else f"{text}."
+
+
+def _one_of(commands: Mapping[str, type[Any]], chosen: str) -> Any:
+    """The union of the command classes. The chosen one brings its whole docstring, the others their first line."""
+    union: Any = None
+    for name, kind in commands.items():
+        text = inspect.cleandoc(kind.__doc__ or "")
+        about = text if name == chosen else text.split("\n", 1)[0]
+        member = Annotated[kind, subcommand(name, description=about)]  # type: ignore[valid-type]
+        union = member if union is None else union | member
+    return union

@@ -1,0 +1,28 @@
+"""Recurrent units that can be taken apart, one per file, and layers of them."""
+
+from rote.cells.adapt import as_recurrent
+from rote.cells.arithmetic import Arithmetic, Plain
+from rote.cells.cell import Cell, Initialization, cells
+from rote.cells.elman import ElmanCell
+from rote.cells.gru import GRUCell
+from rote.cells.lstm import LSTMCell
+from rote.cells.nested_lstm import NestedLSTMCell
+from rote.cells.recurrent import Recurrent, State, Unrolled, mask_of, unroll
+
+__all__ = [
+    "Arithmetic",
+    "Cell",
+    "ElmanCell",
+    "GRUCell",
+    "Initialization",
+    "LSTMCell",
+    "NestedLSTMCell",
+    "Plain",
+    "Recurrent",
+    "State",
+    "Unrolled",
+    "as_recurrent",
+    "cells",
+    "mask_of",
+    "unroll",
+]

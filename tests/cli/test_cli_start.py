@@ -1,0 +1,129 @@
+"""The command starts fast, explains itself, and loads torch only for what computes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+from command_line import ROTE, environment, python, rote
+
+from rote.cli import COMMANDS
+
+WITHOUT_TORCH = """
+import contextlib, io, sys
+from rote.cli import main
+for words in (["--help"], ["list"], ["list", "tasks"], ["list", "claims"], ["show", "plane"], ["claims"], ["runs"],
+              ["cite", "plane"], ["completion", "bash"], ["__complete", "run", "plane", "m"], ["run", "plane", "x=1"]):
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+        main(words)
+    if "torch" in sys.modules:
+        sys.exit(f"imported by: rote {' '.join(words)}")
+    if not out.getvalue() and words[0] != "run":
+        sys.exit(f"nothing printed by: rote {' '.join(words)}")
+"""
+
+
+def seconds_of_cpu(*words: str) -> float:
+    process = subprocess.Popen([ROTE, *words], env=environment(), stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_help_that_imports_everything_is_slow():
+    # The least of three: a busy machine makes a process look slower, never faster.
+    assert min(seconds_of_cpu("--help") for _ in range(3)) < 0.5
+
+
+def test_commands_that_only_read_do_not_import_torch(folder):
+    answer = python(WITHOUT_TORCH, cwd=folder)
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command_has_an_example_and_explains_every_option(call, name):
+    answer = call(name, "--help")
+    assert answer.code == 0
+    assert "Try:\n" in answer.out
+    assert f"rote {name}" in answer.out.split("Try:\n")[1].split("\n\n")[0]
+    assert "None" not in answer.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_in_help_are_commands_that_parse(name):
+    from rote.arguments import parse
+
+    lines = (COMMANDS[name].__doc__ or "").split("Try:\n")[1].splitlines()
+    examples = [line.strip().split(">")[0] for line in lines if line.strip().startswith("rote ")]
+    for example in examples:
+        assert isinstance(parse(example.split()[1:], COMMANDS), COMMANDS[name])
+    assert examples or name == "completion"
+
+
+def test_the_command_alone_prints_the_help_with_every_command(call):
+    answer = call()
+    assert answer.code == 0
+    assert all(f" {name} " in answer.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list",), ("list", "tasks"), ("list", "claims"), ("show", "plane"), ("runs",), ("claims",)],
+    ids=" ".join,
+)
+def test_json_of_a_listing_is_json_alone(call, words):
+    answer = call(*words, "--json")
+    assert answer.code == 0
+    found = json.loads(answer.out)
+    assert found or words == ("runs",)
+    assert answer.err == ""
+
+
+def test_list_names_what_the_json_names(call):
+    for kind in ("studies", "tasks", "claims"):
+        shown = call("list", kind).out
+        assert all(
+            row["name"] in shown and row["about"] in shown for row in json.loads(call("list", kind, "--json").out)
+        )
+
+
+def test_show_gives_every_key_that_can_be_changed(call):
+    answer = call("show", "plane")
+    facts = json.loads(call("show", "plane", "--json").out)
+    assert set(facts["presets"]) == {"smoke", "quick", "paper"}
+    for key, value in facts["presets"]["quick"].items():
+        assert key in answer.out
+        assert str(value).lower() in answer.out.lower()
+    assert facts["presets"]["smoke"]["training.steps"] < facts["presets"]["quick"]["training.steps"]
+
+
+def test_a_narrow_terminal_loses_no_column(folder, finished):
+    """Rich cuts columns away without a word when they do not fit."""
+    answer = rote(
+        "run", "plane", "--preset", "smoke", "engine=stacked", "--store", finished.store, cwd=folder, COLUMNS="60"
+    )
+    headings = [line for line in answer.out.splitlines() if line.startswith("setting ")]
+    assert " ".join(headings).split().count("compositional_high") == 1
+    assert "published" in " ".join(headings)
+    assert max(map(len, answer.out.splitlines())) <= 60
+
+
+def test_output_that_is_no_terminal_is_not_wrapped(finished):
+    (heading,) = (line for line in finished.first.out.splitlines() if line.startswith("setting "))
+    assert heading.split()[-1] == "compositional_high"
+    assert "\x1b" not in finished.first.out
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    answer = subprocess.run(
+        ["bash", "-c", f"{ROTE} claims | true"],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stderr == ""

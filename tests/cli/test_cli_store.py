@@ -1,0 +1,156 @@
+"""Looking into the run store through the command: list, show, remove, export, cite."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+
+import pytest
+from command_line import contents
+
+from rote.store import Store
+
+
+@pytest.fixture
+def store(folder, finished):
+    """A copy that a test may change."""
+    return shutil.copytree(finished.store, folder / "rote-store")
+
+
+def test_list_has_every_run_and_filters_by_status_and_study(call, store):
+    rows = json.loads(call("runs", "--json").out)
+    assert {row["part"] for row in rows} == {"redundant", "random", "narrow", "epochs", "summary"}
+    shown = call("runs").out
+    assert all(row["id"][:10] in shown for row in rows)
+    assert len(json.loads(call("runs", "list", "--status", "finished", "--study", "plane", "--json").out)) == 5
+    assert json.loads(call("runs", "list", "--status", "failed", "--json").out) == []
+    assert json.loads(call("runs", "list", "--study", "scan", "--json").out) == []
+    assert call("runs", "list", "--study", "scan").out == f"No such runs in {store}.\n"
+
+
+def test_show_prints_what_the_record_holds(call, store):
+    row = next(row for row in Store().runs() if row.part == "summary")
+    shown = call("runs", "show", row.id[:12]).out
+    found = json.loads(call("runs", "show", row.id, "--json").out)
+    assert found["id"] == row.id
+    assert found["status"] == "finished"
+    assert len(found["uses"]) == 4
+    for text in (row.id, "engine=stacked", "preset smoke", "0 to 4", *found["uses"], "What the networks make"):
+        assert text in shown
+
+
+def test_export_has_every_recorded_number(call, store, folder):
+    run = Store().load(next(row.id for row in Store().runs() if row.part == "narrow"))
+    call("runs", "export", run.id, "--out", "run.csv")
+    rows = list(csv.DictReader((folder / "run.csv").open(newline="")))
+    expected = [
+        (run.id, "plane", "narrow", str(row["step"]), measure, str(seed), value)
+        for row in run.metrics()
+        for measure in row
+        if measure != "step"
+        for seed, value in zip(run.record.request.seeds, row[measure], strict=True)
+    ]
+    assert [(*list(row.values())[:-1], float(row["value"])) for row in rows] == expected
+    assert len(rows) == 6 * 3 * 5  # steps 0, 1, 2, 4, 8, 16; loss, seen, corner; seeds
+
+
+def test_export_to_the_terminal_is_the_same_csv(call, store, folder):
+    ids = [row.id for row in Store().runs() if row.part != "summary"]
+    call("runs", "export", *ids, "--out", "runs.csv")
+    printed = call("runs", "export", *ids)
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.out == (folder / "runs.csv").read_text()
+    assert {row["run"] for row in csv.DictReader(io.StringIO(printed.out))} == set(ids)
+
+
+def test_export_of_a_measure_that_is_not_by_seed(call, store):
+    """A program may record plain data; pairing it with the seeds lost or refused it."""
+    from rote.store import Request
+
+    request = Request("plane", 1, "odd", {}, (3, 4))
+    with Store().open(request) as run:
+        run.metrics.append({"step": 0, "loss": [0.5, 0.25], "temperature": 2.0, "sizes": [1, 2, 3]})
+        run.finish([])
+    lines = call("runs", "export", request.id).out.splitlines()
+    assert [line.split("0,", 1)[1] for line in lines[1:]] == [
+        "loss,3,0.5",
+        "loss,4,0.25",
+        'sizes,,"[1, 2, 3]"',
+        "temperature,,2.0",
+    ]
+
+
+def test_remove_takes_the_named_run_alone(call, store):
+    rows = Store().runs()
+    gone, kept = rows[0], rows[1:]
+    before = contents(store)
+    answer = call("runs", "rm", gone.id[:10], gone.id, "--yes")
+    assert (answer.code, answer.out) == (0, f"Removed {gone.id}\n")
+    assert {row.id for row in Store().runs()} == {row.id for row in kept}
+    after = contents(store)
+    for name, data in before.items():
+        if gone.id not in name and "index" not in name:
+            assert after[name] == data
+    assert not [name for name in after if gone.id in name]
+
+
+def test_remove_without_yes_removes_nothing(call, store):
+    before = contents(store / "runs")
+    answer = call("runs", "rm", Store().runs()[0].id)
+    assert (answer.code, answer.out) == (2, "")
+    assert "--yes" in answer.err
+    assert contents(store / "runs") == before
+
+
+@pytest.mark.parametrize(("typed", "left"), [("n", 5), ("", 5), ("yes", 4)])
+def test_remove_on_a_terminal_asks(call, store, monkeypatch, typed, left):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda question: typed)
+    assert call("runs", "rm", Store().runs()[0].id).code == 0
+    assert len(Store().runs()) == left
+
+
+def test_a_removed_run_is_computed_again_to_the_same_bytes(call, store):
+    rows = {row.part: row for row in Store().runs()}
+    results = {part: (store / row.folder / "result.json").read_bytes() for part, row in rows.items()}
+    call("runs", "rm", rows["narrow"].id, rows["summary"].id, "--yes")
+    answer = call("run", "plane", "--preset", "smoke", "engine=stacked", "--workers", "1")
+    assert answer.err == "1 runs computed, 3 reused\n"
+    assert {part: (store / row.folder / "result.json").read_bytes() for part, row in rows.items()} == results
+
+
+@pytest.mark.parametrize("action", ["show", "rm", "export"])
+def test_an_id_that_stands_for_several_runs_is_refused(call, store, action):
+    ids = [row.id for row in Store().runs()]
+    first = {name[0] for name in ids}
+    shared = next((letter for letter in first if sum(name[0] == letter for name in ids) > 1), None)
+    if shared is None:  # the ids are hashes; make two that begin alike
+        copy = store / "runs" / "plane" / f"{ids[0][:-1]}{'0' if ids[0][-1] != '0' else '1'}"
+        shutil.copytree(store / "runs" / "plane" / ids[0], copy)
+        shared = ids[0][:-1]
+    answer = call("runs", action, shared, "--yes")
+    assert answer.code == 2
+
+
+def test_a_damaged_run_is_listed_with_its_reason_and_can_be_removed(call, store):
+    row = Store().runs()[0]
+    (store / row.folder / "record.json").write_text("{")
+    assert "truncated" in call("runs", "list", "--status", "damaged").out
+    assert call("runs", "show", row.id).code == 1
+    assert call("runs", "rm", row.id, "--yes").code == 0
+    assert len(Store().runs()) == 4
+
+
+def test_cite_names_the_source_once_and_rote(call, store):
+    summary = next(row.id for row in Store().runs() if row.part == "summary")
+    for words in ((), ("plane",), (summary[:12],), ("plane", summary)):
+        answer = call("cite", *words)
+        assert answer.code == 0
+        assert answer.out.count("@misc{resistance,") == 1
+        assert answer.out.count("@software{rote,") == 1
+
+
+def test_cite_of_an_empty_store_is_rote_alone(call, folder):
+    assert call("cite").out.startswith("@software{rote,")

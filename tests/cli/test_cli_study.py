@@ -1,0 +1,186 @@
+"""From a study's name to tables, verdicts and the report, through the command."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from command_line import SMOKE, contents, outcome, python, rote
+
+from rote.store import Store
+from rote.studies.resistance.plane import PlaneStudy
+from rote.training.population import EngineTimes
+
+NO_TORCH = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ImportError("torch is not needed here")
+
+sys.meta_path.insert(0, Blocked())
+from rote.cli import main
+main(sys.argv[1:])
+"""
+CLAIMS = ("plane-seeds", "plane-corner", "plane-redundant-input", "plane-first-step")
+
+
+def test_run_prints_its_tables_and_a_verdict_on_every_claim(finished):
+    assert finished.first.code == 0
+    assert "What the networks make of the corner they never saw" in finished.first.out
+    for setting in ("redundant", "random", "narrow", "epochs"):
+        assert re.search(rf"^{setting} +5 ", finished.first.out, re.MULTILINE)
+    for claim in CLAIMS:
+        assert re.search(rf"^[A-Z ]{{15}} {claim}  .*preset smoke", finished.first.out, re.MULTILINE)
+    assert "NOT RUN" not in finished.first.out
+    assert finished.first.err == "4 runs computed, 0 reused\n"
+
+
+def test_a_second_run_computes_nothing_and_says_the_same(folder, finished):
+    before, start = contents(finished.store / "runs"), time.monotonic()
+    again = rote("run", *SMOKE, "--store", finished.store, cwd=folder)
+    assert time.monotonic() - start < 10
+    assert again.err == "0 runs computed, 4 reused\n"
+    assert again.out == finished.first.out
+    assert contents(finished.store / "runs") == before
+
+
+def test_a_finished_study_is_read_without_torch(folder, finished):
+    again = python(NO_TORCH, "run", *SMOKE, "--store", finished.store, cwd=folder)
+    assert (again.code, again.out) == (0, finished.first.out)
+
+
+def test_json_of_a_run_has_the_tables_and_verdicts_that_the_text_has(call, finished):
+    answer = call("run", *SMOKE, "--store", finished.store, "--json")
+    found = json.loads(answer.out)
+    assert [row["claim"] for row in found["verdicts"]] == list(CLAIMS)
+    assert f"Run {found['run']}" in finished.first.out
+    for row in found["tables"]["outcome"]:
+        assert f"{row['corner_wrong']:.3g}" in finished.first.out
+
+
+def test_reuse_does_not_mistake_other_settings_for_the_same(call, folder, finished):
+    call("run", *SMOKE, "--store", "store")
+    answer = call("run", *SMOKE, "--store", "store", "model.hidden=5")
+    assert answer.err == "4 runs computed, 0 reused\n"
+    assert {row.config.count('"hidden": 5') for row in Store("store").runs()} == {0, 1}
+
+
+def test_the_home_folder_of_the_environment_is_used_and_an_option_goes_before_it(call, folder, monkeypatch):
+    monkeypatch.setenv("ROTE_HOME", str(folder / "home"))
+    assert call("run", *SMOKE).code == 0
+    assert call("run", *SMOKE, "--store", "other").err == "4 runs computed, 0 reused\n"
+    assert len(Store("home").runs()) == len(Store("other").runs()) == 5
+    assert outcome(folder / "home") == outcome(folder / "other")
+    assert not (folder / "rote-store").exists()
+
+
+def test_seeds_as_option_and_as_key_are_the_same_request(call, folder):
+    assert call("run", *SMOKE, "--seeds", "2").err == "4 runs computed, 0 reused\n"
+    assert call("run", *SMOKE, "seeds=2").err == "0 runs computed, 4 reused\n"
+
+
+def test_stacked_and_one_process_per_seed_find_the_same(folder):
+    """A replica that leaks into its neighbors, or a seed that depends on its place in the stack, would show here."""
+    words = ("run", "plane", "--preset", "smoke", "--seeds", "3", "training.dtype=float64", "--json")
+    tables = {}
+    for engine in ("stacked", "processes"):
+        answer = rote(*words, f"engine={engine}", "--workers", "2", cwd=folder)
+        assert answer.code == 0, answer.err
+        tables[engine] = json.loads(answer.out)["tables"]
+    assert tables["stacked"].keys() == tables["processes"].keys()
+    for name, rows in tables["stacked"].items():
+        assert len(rows) == len(tables["processes"][name])
+        for row, other in zip(sorted_rows(rows), sorted_rows(tables["processes"][name]), strict=True):
+            assert row == pytest.approx(other, rel=1e-9, abs=1e-9), name
+
+
+def sorted_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    labels = ("setting", "seed", "step", "measure", "x1", "x2")
+    return sorted(rows, key=lambda row: [str(row.get(label)) for label in labels])
+
+
+def test_a_damaged_note_of_engines_is_made_again_instead_of_asking_to_remove_the_store(call, folder):
+    words = ("run", "plane", "--preset", "smoke", "--workers", "1")
+    (folder / "rote-store").mkdir()
+    (folder / "rote-store" / "engines.json").write_text("{")
+    assert call(*words).code == 0
+    assert "engines" in json.loads((folder / "rote-store" / "engines.json").read_text())["kind"]
+
+
+def test_other_workers_find_the_runs_of_the_first_command(call, monkeypatch):
+    """The engine is part of what a run is: chosen again for other workers, it would miss what is there."""
+    times = iter([EngineTimes(stacked=1, processes=2), EngineTimes(stacked=2, processes=1)])
+    monkeypatch.setattr(PlaneStudy, "engine_times", lambda self, config, workers: next(times))
+    words = ("run", "plane", "--preset", "smoke", "--seeds", "1")
+    assert call(*words, "--workers", "1").err == "4 runs computed, 0 reused\n"
+    assert call(*words, "--workers", "2").err == "0 runs computed, 4 reused\n"
+
+
+def test_engines_are_timed_with_the_one_thread_that_runs_have(call, monkeypatch):
+    """On a busy machine two threads that wait for each other made the stacked engine look many times slower."""
+    import torch
+
+    threads = []
+
+    def timed(self, config, workers):
+        threads.append(torch.get_num_threads())
+        return EngineTimes(stacked=1, processes=2)
+
+    monkeypatch.setattr(PlaneStudy, "engine_times", timed)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        call("run", "plane", "--preset", "smoke", "--seeds", "1", "--workers", "1")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert threads == [1]
+
+
+def test_claims_before_any_run_say_so_and_how_to_run(call):
+    answer = call("claims")
+    assert answer.code == 0
+    assert answer.out.count("NOT RUN") == len(json.loads(call("claims", "--json").out))
+    assert "Run: rote run plane" in answer.out
+
+
+def test_claims_after_a_run_have_its_verdicts_and_only_those_of_the_preset(call, finished):
+    ours = call("run", *SMOKE, "--store", finished.store, "--json")
+    verdicts = {row["claim"]: row for row in json.loads(ours.out)["verdicts"]}
+    for words in ((), ("--preset", "smoke")):
+        ledger = json.loads(call("claims", "--store", finished.store, "--json", *words).out)
+        assert {row["claim"]: row for row in ledger if row["study"] == "plane"} == verdicts
+    paper = json.loads(call("claims", "--store", finished.store, "--json", "--preset", "paper").out)
+    assert {row["verdict"] for row in paper} == {"not run"}
+
+
+def test_runs_with_changed_settings_do_not_count_as_the_published_experiment(call, folder):
+    call("run", *SMOKE, "training.learning_rate=0.01")
+    assert {row["verdict"] for row in json.loads(call("claims", "--json").out)} == {"not run"}
+
+
+def test_report_is_rebuilt_without_torch(folder, finished):
+    answer = python(NO_TORCH, "report", "--store", finished.store, "--out", "out", cwd=folder)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == f"Report: {folder / 'out' / 'index.html'}\n"
+    page = (folder / "out" / "index.html").read_text()
+    assert all(claim in page for claim in CLAIMS)
+
+
+def test_reproduce_runs_judges_and_writes_the_report(folder):
+    answer = rote("reproduce", "resistance", "--preset", "smoke", "--workers", "1", cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "plane, preset smoke" in answer.err
+    assert re.search(r"\d+ runs computed, 0 reused", answer.err)
+    assert all(claim in answer.out for claim in CLAIMS)
+    assert "NOT RUN" not in answer.out
+    report = folder / "report" / "index.html"
+    assert answer.out.splitlines()[-1] == f"Report: {report}"
+    assert "plane-corner" in report.read_text()
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"report", "rote-store"}
