@@ -347,7 +347,7 @@ def work_lost(checkpoints: Checkpoints, done: list[str]) -> str:
     """A killed run may lose the steps since its last checkpoint, but no checkpoint whose writing had returned."""
     written = [call.split("-")[1].split(".")[0] for call in done if call.startswith("replace checkpoint-") and "json" in call]
     synced = done[::-1].index("replace " + f"checkpoint-{written[-1]}.json") if written else 0
-    complete = written if synced >= 2 else written[:-1]  # the folder's sync comes after the replacement
+    complete = written if synced else written[:-1]  # the replacement was followed by the sync of the folder
     latest = max(checkpoints.steps(), default=-1)
     return f"the checkpoint of step {complete[-1]} is lost" if complete and latest < int(complete[-1]) else ""
 

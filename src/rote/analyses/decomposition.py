@@ -204,7 +204,8 @@ def interdependence(
     parts = decompose(model, tokens, torch.cat([first | second, first, second], dim=1), **options)
     together, one, other = parts.relevant.split(pairs, dim=1)
     excess: Tensor = (together - one - other).norm(dim=-1)
-    return excess / together.norm(dim=-1)
+    scale: Tensor = together.norm(dim=-1)
+    return excess / scale
 
 
 def _parts(

@@ -143,7 +143,7 @@ def unroll(
 
 
 def is_fusable(cell: Cell) -> bool:
-    """Whether torch has a kernel of these equations. A subclass may have changed them, so only the classes themselves."""
+    """Whether torch has a kernel of these equations. A subclass may have changed them: only the classes."""
     return type(cell) in (ElmanCell, LSTMCell) or (type(cell) is GRUCell and cell.reset == "after")
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, get_args
 
+import altair as alt
+
 from rote.errors import UsageError
 from rote.figures.figure import Figure, draw
 from rote.figures.style import Theme
 from rote.store import Table
 
 Format = Literal["json", "svg", "png", "pdf"]
+# The version that Altair writes, so that what is written, exported and shown is the same.
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -31,10 +35,19 @@ def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: fl
     import vl_convert
 
     if format == "svg":
-        return vl_convert.vegalite_to_svg(text, allowed_base_urls=[]).encode()
+        return vl_convert.vegalite_to_svg(text, VEGA_LITE, allowed_base_urls=[]).encode()
     if format == "png":
-        return vl_convert.vegalite_to_png(text, scale=scale, allowed_base_urls=[])
-    return vl_convert.vegalite_to_pdf(text, allowed_base_urls=[])
+        return vl_convert.vegalite_to_png(text, VEGA_LITE, scale=scale, allowed_base_urls=[])
+    return vl_convert.vegalite_to_pdf(text, VEGA_LITE, allowed_base_urls=[])
+
+
+def vega_bundle() -> str:
+    """Vega, Vega-Lite and vega-embed as one classic script without a network; it sets ``window.vegaEmbed``."""
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle(None, VEGA_LITE)  # type: ignore[arg-type]  # None: no program of our own in it
+    # In a function, so that its two thousand names stay its own.
+    return f"(function () {{\n{bundle}\n}})();\n"
 
 
 def to_json(spec: dict[str, Any]) -> str:

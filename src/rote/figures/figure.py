@@ -42,7 +42,8 @@ class Figure:
         return spec
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
-        return {"application/vnd.vegalite.v6.json": self.spec(), "text/plain": self.description}
+        major = alt.SCHEMA_VERSION.split(".")[0]
+        return {f"application/vnd.vegalite.{major}.json": self.spec(), "text/plain": self.description}
 
 
 figures: Registry[Callable[[Table], Figure]] = Registry("figure", "rote.figures")
@@ -62,7 +63,7 @@ def describe(table: Table) -> str:
 
 
 def columns_of(table: Table, *names: str) -> list[dict[str, Any]]:
-    """The rows as mappings, when the table has rows and the named columns; otherwise an error that names what lacks."""
+    """The named columns of every row. An error says which of them the table lacks, or that it has no rows."""
     present = {column.name for column in table.columns}
     lacking = [name for name in names if name not in present]
     if lacking:
@@ -72,7 +73,7 @@ def columns_of(table: Table, *names: str) -> list[dict[str, Any]]:
         )
     if not table.rows:
         raise UsageError(f"The table {table.name!r} has no rows, so there is nothing to draw.")
-    return table.records()
+    return [{name: row[name] for name in names} for row in table.records()]
 
 
 def in_order(rows: Rows, name: str) -> list[Any]:

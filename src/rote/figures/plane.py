@@ -22,7 +22,11 @@ from rote.store import Table
 LEVELS = 51  # shades of a heat map, one per 0.02; the exact probabilities are in the table
 ROW_WIDTH = 860  # of a row of panels
 
-_GUIDES = {"corner": [{"left": 0.0, "right": 1.0, "bottom": 0.0, "top": 1.0}], "zero": [{"left": 0.0}]}
+_GUIDES = {
+    "corner": [{"left": 0.0, "right": 1.0, "bottom": 0.0, "top": 1.0}],
+    "plane": [{"left": -1.0, "right": 1.0, "bottom": -1.0, "top": 1.0}],
+    "zero": [{"left": 0.0}],
+}
 
 
 @figures.register("plane-data")
@@ -61,7 +65,7 @@ def plane_data(table: Table) -> Figure:
         .mark_text(style="strong-note", text="held out (hollow)", align="right", baseline="bottom", dy=-6)
         .encode(x="right:Q", y="top:Q")
     )
-    chart = alt.layer(samples, _compositional(), _corner(), label).properties(width=340, height=340)
+    chart = alt.layer(samples, _compositional(), _outline("corner"), label).properties(width=340, height=340)
     return Figure(chart, {"points": points, **_GUIDES}, describe(table))
 
 
@@ -73,9 +77,8 @@ def plane_boundaries(table: Table) -> Figure:
     panels, lines = _panels(rows, table.name)
     across = sorted({panel[along] for panel in panels})
     size = min(190, max(68, ROW_WIDTH // len(across) - 6))
-    layers = alt.layer(*_fields(), _compositional(), _corner(), _boundary())
-    framed = layers.properties(width=size, height=size, view=alt.ViewBackground(style="panel"))
-    chart = framed.facet(
+    layers = alt.layer(*_fields(), _outline("plane", "frame"), _compositional(), _outline("corner"), _boundary())
+    chart = layers.properties(width=size, height=size).facet(
         row=alt.Row(
             "setting:N",
             sort=in_order(rows, "setting"),
@@ -136,13 +139,13 @@ def _grid(points: list[tuple[float, float, float]], where: str) -> tuple[np.ndar
 
 
 def _log_odds(field: np.ndarray) -> np.ndarray:
-    """What the network computes before its softmax: between grid points nearly linear, where probabilities are steps."""
+    """What the network computes before its softmax: nearly linear between grid points, unlike the probability."""
     inside = field.clip(1e-12, 1 - 1e-12)
     return np.asarray(np.log(inside / (1 - inside)))
 
 
 def _image(field: np.ndarray, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Where the heat map lies (each point in the middle of its pixel), its picture, and how much of the corner is wrong."""
+    """Where the heat map lies (points in the middle of their pixels), its picture, how much of the corner is wrong."""
     half_x, half_y = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     indices = np.rint(field[::-1].clip(0, 1) * (LEVELS - 1)).astype(int)
     palette = [shade(index / (LEVELS - 1)) for index in range(LEVELS)]
@@ -185,18 +188,21 @@ def _boundary() -> alt.Chart:
     """The lines, their points joined in the order in which they come; by default Vega-Lite goes from left to right."""
     lines = alt.Chart().transform_filter("datum.kind === 'line'").transform_flatten(["x1", "x2"])
     numbered = lines.transform_window(place="row_number()", groupby=["line"]).mark_line(style="boundary", clip=True)
-    return numbered.encode(x="x1:Q", y="x2:Q", detail="line:N", order="place:Q")
+    drawn: alt.Chart = numbered.encode(x="x1:Q", y="x2:Q", detail="line:N", order="place:Q")
+    return drawn
 
 
-def _corner() -> alt.Chart:
-    """Around what training never shows."""
-    outline = alt.Chart(alt.NamedData("corner")).mark_rect(style="outline", filled=False)
-    return outline.encode(x="left:Q", x2="right:Q", y="bottom:Q", y2="top:Q")
+def _outline(part: str, style: str = "outline") -> alt.Chart:
+    """Around a part of the plane: the corner that training never shows, or all of it."""
+    rectangle = alt.Chart(alt.NamedData(part)).mark_rect(style=style, filled=False)
+    drawn: alt.Chart = rectangle.encode(x="left:Q", x2="right:Q", y="bottom:Q", y2="top:Q")
+    return drawn
 
 
 def _compositional() -> alt.Chart:
     """The boundary of a model that uses X1 alone."""
-    return alt.Chart(alt.NamedData("zero")).mark_rule(style="reference").encode(x="left:Q")
+    drawn: alt.Chart = alt.Chart(alt.NamedData("zero")).mark_rule(style="reference").encode(x="left:Q")
+    return drawn
 
 
 def _unit_scale() -> alt.Scale:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 
-from rote.claims import mean
-from rote.figures.figure import Figure, columns_of, describe, figures, in_order
+from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
 from rote.store import Table
 
 NEAR_ZERO = 0.01  # a seed with at most this share of the corner wrong counts as having got it right
@@ -29,7 +29,7 @@ def plane_training(table: Table) -> Figure:
     return Figure(chart, {"rows": rows}, describe(table))
 
 
-def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter) -> alt.LayerChart:
+def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter) -> Chart:
     """One panel. The step axis is logarithmic from 1 on, with 0 on it."""
     settings, steps = in_order(rows, "setting"), sorted({row["step"] for row in rows})
     whole = alt.Scale(domain=[0, 1]) if "accuracy" in measure else alt.Scale(zero=True)
@@ -37,10 +37,12 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
     color = alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=_line_legend())
     base = (
         alt.Chart(alt.NamedData("rows"), title=measure)
-        .transform_filter({"field": "measure", "equal": measure})
+        .transform_filter(alt.FieldEqualPredicate(field="measure", equal=measure))
         .encode(
             x=alt.X(
-                "step:Q", scale=alt.Scale(type="symlog"), axis=alt.Axis(values=_ticks(steps), title="step", format="d", grid=False)
+                "step:Q",
+                scale=alt.Scale(type="symlog"),
+                axis=alt.Axis(values=_ticks(steps), title="step", format="d", grid=False),
             ),
             color=color,
         )
@@ -70,7 +72,7 @@ def _line_legend() -> alt.Legend:
 
 def _ticks(steps: Sequence[int]) -> list[int]:
     """0 and every other power of two or so, up to the last step; the steps themselves where they are few."""
-    last = max(steps)
+    last = int(max(steps))
     if len(steps) <= 6:
         return list(steps)
     powers = [2**k for k in range(0, max(1, last.bit_length()), 2)]
@@ -82,7 +84,7 @@ def plane_seeds(table: Table) -> Figure:
     """One dot per random seed: how much of the held-out corner it gives to the wrong class."""
     rows = [row for row in columns_of(table, "setting", "seed", "corner_wrong") if row["corner_wrong"] is not None]
     settings = in_order(rows, "setting")
-    top = max(0.1, *(row["corner_wrong"] for row in rows))
+    top = max([0.1, *(row["corner_wrong"] for row in rows)])
     dots, summaries = [], []
     for setting in settings:
         mine = [row for row in rows if row["setting"] == setting]
@@ -126,11 +128,21 @@ def _swarm(rows: Sequence[dict[str, Any]], top: float) -> list[dict[str, Any]]:
 
 
 def _summary(values: Sequence[float]) -> dict[str, Any]:
-    estimate = mean(values)
+    """Mean with Student's t interval (none for one seed), and how many seeds got the corner right."""
+    from scipy.special import stdtrit
+
+    n, center = len(values), float(np.mean(values))
+    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else 0.0
     near = sum(value <= NEAR_ZERO for value in values)
-    low, high = (bound if math.isfinite(bound) else estimate.value for bound in (estimate.low, estimate.high))
-    note = f"{near} of {len(values)} seeds at {100 * NEAR_ZERO:g} % or less"
-    return {"mean": estimate.value, "low": low, "high": high, "n": len(values), "lane": 0.0, "note": note}
+    note = f"{near} of {n} seeds at {100 * NEAR_ZERO:g} % or less"
+    return {
+        "mean": center,
+        "low": max(0.0, center - half),
+        "high": min(1.0, center + half),
+        "n": n,
+        "lane": 0.0,
+        "note": note,
+    }
 
 
 def _marked_means(y: alt.Y) -> tuple[alt.Chart, alt.Chart, alt.Chart]:

@@ -54,7 +54,7 @@ def theme(name: Theme = "light") -> dict[str, Any]:
             "symbolStrokeWidth": 2,
         },
         "range": {"category": list(CATEGORY[name])},
-        "style": _styles(ink, muted, grid),
+        "style": _styles(ink, muted),
         "title": {
             "anchor": "start",
             "color": ink,
@@ -84,13 +84,13 @@ def _axis(ink: str, muted: str, grid: str) -> dict[str, Any]:
     }
 
 
-def _styles(ink: str, muted: str, grid: str) -> dict[str, Any]:
+def _styles(ink: str, muted: str) -> dict[str, Any]:
     """What a figure draws in ink, by name."""
     return {
         "boundary": {"color": ink, "strokeWidth": 1.75, "strokeJoin": "round"},
         "reference": {"color": muted, "strokeWidth": 1, "strokeDash": [3, 3]},
         "outline": {"color": ink, "filled": False, "strokeWidth": 1.25, "strokeOpacity": 0.8},
-        "panel": {"stroke": grid},
+        "frame": {"color": muted, "strokeWidth": 0.5, "strokeOpacity": 0.6},
         "summary": {"color": ink, "strokeWidth": 2},
         "summary-point": {"color": ink, "size": 60, "opacity": 1},
         "note": {"color": muted, "fontSize": TEXT_SIZE},

@@ -106,7 +106,7 @@ class Shelf:
 
 
 def _size(svg: bytes) -> tuple[int, int]:
-    """Width and height that the SVG's first tag gives, so that the page keeps room for the figure before it is drawn."""
+    """Width and height in the SVG's first tag: the page keeps that room for the figure until it is drawn."""
     tag = svg[: svg.find(b">", svg.find(b"<svg"))].decode()
     found = {name: float(value) for name, value in re.findall(r'\b(width|height)="([\d.]+)', tag)}
     return round(found.get("width", 640)), round(found.get("height", 400))

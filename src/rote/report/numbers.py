@@ -52,7 +52,7 @@ def exact_interval(estimate: Estimate) -> str:
 
 def typeset(text: str) -> str:
     """With minus signs in place of the hyphens that stand for them."""
-    return re.sub(r"(?<![\w.])-(?=[\d∞])|(?<=e)-(?=\d)", "−", text)  # noqa: RUF001
+    return re.sub(r"(?<![\w.])-(?=[\d∞])|(?<=e)-(?=\d)", "\u2212", text)
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from rote.claims import Verdict
 from rote.figures import Theme, theme
+from rote.figures.export import vega_bundle
 from rote.report import numbers
 from rote.report.exhibits import Shelf
 from rote.report.folder import check_replaceable, replacing
@@ -58,7 +59,7 @@ def build(
             .render(
                 sections=sections,
                 counts=counts(ledger),
-            order={outcome: number for number, outcome in enumerate(OUTCOMES)},
+                order={outcome: number for number, outcome in enumerate(OUTCOMES)},
                 summary=summary(ledger),
                 ledger=ledger_rows(ledger, sources),
                 ledger_files=shelf.put(ledger_table(ledger), "").downloads,
@@ -119,11 +120,7 @@ def _on_screen(name: Theme) -> dict[str, object]:
 
 def _put_assets(folder: Path) -> None:
     shutil.copytree(_HERE / "assets", folder)
-    # Here, because it takes a second to start, which a refused folder need not wait for.
-    import vl_convert
-
-    # In a function, so that its two thousand names stay its own; it leaves vegaEmbed on the window.
-    (folder / "vega.js").write_text(f"(function () {{\n{vl_convert.javascript_bundle()}\n}})();\n", encoding="utf-8")
+    (folder / "vega.js").write_text(vega_bundle(), encoding="utf-8")
 
 
 def _now() -> datetime:
