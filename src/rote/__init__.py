@@ -1,3 +1,61 @@
-"""Rote asks a sequence model: do you compose, or have you learned by rote?"""
+"""Rote asks a sequence model: do you compose, or have you learned by rote?
+
+    import rote
+
+    model = rote.adapt(recurrent=lstm, embedding=embedding, readout=linear)   # your own modules, as they are
+    parts = rote.decompose(model, tokens, spans=[(2, 4)])                     # what does this phrase contribute?
+
+Every name is imported at its first use, so ``import rote`` is quick and does not import torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rote.analyses import (
+        activation_distribution,
+        cluster,
+        connectivity,
+        decompose,
+        decompose_all,
+        diagnose,
+        gate_saturation,
+        gradient_flow,
+        interdependence,
+        neuron_graph,
+        prune,
+        substitute,
+        trace,
+        weight_map,
+    )
+    from rote.models import adapt
+    from rote.store import Store
+    from rote.studies import Laboratory
 
 __version__ = "0.1.0"
+__all__ = [
+    "Laboratory",
+    "Store",
+    "activation_distribution",
+    "adapt",
+    "cluster",
+    "connectivity",
+    "decompose",
+    "decompose_all",
+    "diagnose",
+    "gate_saturation",
+    "gradient_flow",
+    "interdependence",
+    "neuron_graph",
+    "prune",
+    "substitute",
+    "trace",
+    "weight_map",
+]
+_ELSEWHERE = {"Laboratory": "rote.studies", "Store": "rote.store", "adapt": "rote.models"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'rote' has no attribute {name!r}")
+    return getattr(import_module(_ELSEWHERE.get(name, "rote.analyses")), name)

@@ -127,27 +127,28 @@ class Run:
 
 @dataclass(frozen=True)
 class List:
-    """List studies, tasks or claims.
+    """List studies, tasks, cells, analyses or claims.
 
     Try:
       rote list
       rote list claims --json
     """
 
-    what: Annotated[Positional[str], arg(metavar="[KIND]", help="studies, tasks or claims.")] = "studies"
+    what: Annotated[Positional[str], arg(metavar="[KIND]", help="studies, tasks, cells, analyses or claims.")] = "studies"
     json: Json = False
 
     def __call__(self) -> int:
+        from rote.registry import Registry
         from rote.studies import studies
-        from rote.tasks import tasks
 
+        packages = {"studies": "study", "tasks": "task", "cells": "cell", "analyses": "analysis"}
         if self.what == "claims":
             rows = [{"name": claim.id, "about": claim.statement} for name in studies for claim in studies[name].claims]
+        elif self.what in packages:  # read from the sources: importing cells or analyses would import torch
+            registry: Registry[Any] = Registry(packages[self.what], f"rote.{self.what}")
+            rows = [{"name": entry.name, "about": entry.description} for entry in registry.entries()]
         else:
-            registries: dict[str, Any] = {"studies": studies, "tasks": tasks}
-            if self.what not in registries:
-                raise UnknownNameError("kind", self.what, [*registries, "claims"])
-            rows = [{"name": entry.name, "about": entry.description} for entry in registries[self.what].entries()]
+            raise UnknownNameError("kind", self.what, [*packages, "claims"])
         print_rows(rows, as_json=self.json)
         return 0
 

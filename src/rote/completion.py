@@ -83,7 +83,7 @@ def _positional(command: str, given: list[str], store: str | None) -> list[str]:
     if command == "reproduce":
         return sorted({word for name in studies for word in (studies[name].source.name, studies[name].source.id)})
     fixed = {
-        "list": ["studies", "tasks", "claims"],
+        "list": ["studies", "tasks", "cells", "analyses", "claims"],
         "runs": ["list", "show", "rm", "export"],
         "completion": list(SCRIPTS),
     }

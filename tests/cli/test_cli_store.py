@@ -44,7 +44,7 @@ def test_show_prints_what_the_record_holds(call, store):
 def test_export_has_every_recorded_number(call, store, folder):
     run = Store().load(next(row.id for row in Store().runs() if row.part == "narrow"))
     call("runs", "export", run.id, "--out", "run.csv")
-    rows = list(csv.DictReader((folder / "run.csv").open(newline="")))
+    rows = list(csv.DictReader(io.StringIO((folder / "run.csv").read_text())))
     expected = [
         (run.id, "plane", "narrow", str(row["step"]), measure, str(seed), value)
         for row in run.metrics()

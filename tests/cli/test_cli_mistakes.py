@@ -1,0 +1,126 @@
+"""Mistakes of the user: one clear line, exit code 2, nothing started and nothing written."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from command_line import SMOKE, contents
+
+MISTAKES = {
+    "command": ("rnu plane", "Unknown command 'rnu'. Did you mean 'run'?"),
+    "option": ("run plane --sseeds 3", "Unrecognized options: --sseeds"),
+    "no study": ("run --seeds 3", "Missing from rote run: STUDY."),
+    "study": ("run plan", "Unknown study 'plan'. Did you mean 'plane'?"),
+    "study to show": ("show plan", "Unknown study 'plan'. Did you mean 'plane'?"),
+    "preset": ("run plane --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
+    "preset to reproduce": ("reproduce --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
+    "preset of claims": ("claims --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
+    "preset of a report": ("report --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
+    "key": ("run plane training.step=3", "Unknown key 'training.step'. Did you mean 'training.steps'?"),
+    "group for a key": ("run plane model=3", "The key 'model' is a group. Set one of its keys: model.hidden,"),
+    "source": ("reproduce resistence", "Unknown source 'resistence'. Did you mean 'resistance'?"),
+    "kind": ("list study", "Unknown kind 'study'."),
+    "action": ("runs remove", "Unknown action 'remove'."),
+    "status": ("runs list --status fail", "Unknown status 'fail'. Did you mean 'failed'?"),
+    "shell": ("completion tcsh", "Unknown shell 'tcsh'. Known: bash, fish, zsh."),
+    "id": ("runs show 123", "Unknown run '123'. Known: none yet."),
+    "no id": ("runs export", "'rote runs export' needs the id of a run. See: rote runs list"),
+    "id to list": ("runs list 123", "'rote runs list' takes no ids. Did you mean: rote runs show 123"),
+    "name to cite": ("cite plan", "Unknown study or run 'plan'. Did you mean 'plane'?"),
+    "format": ("report --formats gif", "Got 'gif'."),
+    "device": ("run plane --device tpu", "The device 'tpu' is not on this machine. Available: auto, cpu"),
+    "device to reproduce": ("reproduce --device tpu", "The device 'tpu' is not on this machine."),
+    "text for a number": ("run plane training.steps=many", "'training.steps' takes a whole number. Got 'many'."),
+    "part of a step": ("run plane training.steps=1.5", "'training.steps' takes a whole number. Got '1.5'."),
+    "infinite": ("run plane training.learning_rate=inf", "'training.learning_rate' takes a number. Got 'inf'."),
+    "choice": ("run plane training.optimizer=sdg", "Unknown value 'sdg' of 'training.optimizer'. Did you mean 'sgd'?"),
+    "negative steps": ("run plane training.steps=-1", "'steps' of TrainingConfig must be at least 1. Got -1."),
+    "negative rate": ("run plane training.learning_rate=-0.1", "'learning_rate' of TrainingConfig must be above 0."),
+    "no seeds": ("run plane seeds=0", "'seeds' of PlaneConfig must be at least 1. Got 0."),
+    "negative seeds": ("run plane --seeds -3", "'seeds' of PlaneConfig must be at least 1. Got -3."),
+    "word for seeds": ("run plane --seeds some", "The option --seeds takes a whole number. Got 'some'."),
+    "no workers": ("run plane --workers 0", "'workers' must be at least 1. Got 0."),
+    "no workers to reproduce": ("reproduce --workers 0", "'workers' must be at least 1. Got 0."),
+    "key twice": ("run plane seeds=1 seeds=2", "The key 'seeds' is set twice: to '1' and to '2'."),
+    "seeds twice": ("run plane --seeds 1 seeds=2", "Seeds are given twice: --seeds 1 and seeds=2."),
+    "no value": ("run plane training.steps", "Expected key=value, for example training.steps=100. Got 'training.steps'."),
+    "no key": ("run plane =3", "Expected key=value, for example training.steps=100. Got '=3'."),
+    "space": ("run plane training.steps 3", "Expected key=value, for example training.steps=100. Got 'training.steps'."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_one_line_before_anything_starts(call, folder, mistake):
+    words, told = MISTAKES[mistake]
+    answer = call(*words.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("rote: ")
+    assert answer.err.count("\n") == 1
+    assert told in answer.err
+    assert not list(folder.iterdir())
+
+
+def test_a_device_that_is_missing_here_is_refused(call, folder):
+    import torch
+
+    missing = "mps" if torch.cuda.is_available() else "cuda"
+    answer = call("run", *SMOKE, "--device", missing)
+    assert answer.code == 2
+    assert answer.err.startswith(f"rote: The device {missing!r} is not on this machine. Available: auto, cpu")
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("words", [("run", *SMOKE), ("reproduce",), ("runs",), ("claims",), ("report",), ("cite",)])
+@pytest.mark.parametrize("below", ["", "/store"], ids=["is a file", "below a file"])
+def test_a_store_that_is_a_file_is_refused_and_left_alone(call, folder, words, below):
+    (folder / "file").write_text("mine")
+    answer = call(*words, "--store", f"file{below}")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert f"The store {folder}/file{below} is a file, or lies below one." in answer.err
+    assert contents(folder) == {"file": b"mine"}
+
+
+@pytest.mark.parametrize("words", [("run", *SMOKE), ("reproduce", "--preset", "smoke", "--out", "report")])
+def test_a_store_that_cannot_be_written_is_refused_before_the_work(call, folder, small_disk, words):
+    if os.geteuid() == 0:
+        place = small_disk("size=1m,ro")
+    else:
+        place = folder / "closed"
+        place.mkdir(mode=0o555)
+    answer = call(*words, "--store", place / "store")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert f"The store {place}/store cannot be written: " in answer.err
+    assert "--store" in answer.err
+    assert contents(folder) == {}
+
+
+@pytest.mark.parametrize("command", [("report",), ("reproduce", "--preset", "smoke")])
+def test_a_folder_that_is_no_report_is_refused_before_the_work(call, folder, command):
+    (folder / "out").mkdir()
+    (folder / "out" / "thesis.txt").write_text("mine")
+    answer = call(*command, "--out", "out")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert "is not a report of Rote, so it is left alone." in answer.err
+    assert contents(folder / "out") == {"thesis.txt": b"mine"}
+    assert "runs" not in {path.parent.name for path in folder.rglob("*.json")}
+
+
+def test_a_report_with_a_file_of_the_user_in_it_is_not_replaced(call, folder, finished):
+    assert call("report", "--store", finished.store).code == 0
+    (folder / "report" / "notes.txt").write_text("mine")
+    answer = call("report", "--store", finished.store)
+    assert answer.code == 2
+    assert "notes.txt" in answer.err
+    assert (folder / "report" / "notes.txt").read_text() == "mine"
+
+
+def test_options_may_stand_between_the_settings(call, folder):
+    """tyro alone refuses words after an option that follows other words."""
+    answer = call(
+        "run", "--preset", "smoke", "plane", "engine=stacked", "--workers", "1", "seeds=1", "--json", "grid=3"
+    )
+    assert (answer.code, answer.err) == (0, "")
