@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Literal, get_args
 
 import altair as alt
 
-from rote.errors import UsageError
+from rote.errors import RoteError, UsageError
 from rote.figures.figure import Figure, draw
 from rote.figures.style import Theme
 from rote.store import Table
@@ -34,11 +35,25 @@ def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: fl
     # Here, because it starts a JavaScript engine, which a caller who only wants specifications does not need.
     import vl_convert
 
-    if format == "svg":
-        return vl_convert.vegalite_to_svg(text, VEGA_LITE, allowed_base_urls=[]).encode()
-    if format == "png":
-        return vl_convert.vegalite_to_png(text, VEGA_LITE, scale=scale, allowed_base_urls=[])
-    return vl_convert.vegalite_to_pdf(text, VEGA_LITE, allowed_base_urls=[])
+    try:
+        if format == "svg":
+            return _renumbered(vl_convert.vegalite_to_svg(text, VEGA_LITE, allowed_base_urls=[])).encode()
+        if format == "png":
+            return vl_convert.vegalite_to_png(text, VEGA_LITE, scale=scale, allowed_base_urls=[])
+        return vl_convert.vegalite_to_pdf(text, VEGA_LITE, allowed_base_urls=[])
+    except ValueError as error:
+        first_lines = " ".join(str(error).splitlines()[:2])
+        raise RoteError(f"The figure cannot be written as {format.upper()}. {first_lines}") from error
+
+
+def _renumbered(svg: str) -> str:
+    """Vega numbers clips and gradients over all that it has drawn since it started; here they start from 0."""
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        return f"{found[1]}{found[2]}{numbers.setdefault(found[2] + found[3], len(numbers))}"
+
+    return re.sub(r'(id="|url\(#|href="#)(clip|gradient_)(\d+)', renumber, svg)
 
 
 def vega_bundle() -> str:

@@ -36,6 +36,7 @@ class Figure:
         """The complete Vega-Lite specification. The same table always gives the same one."""
         spec: dict[str, Any] = self.chart.to_dict()
         spec["config"] = theme(on)  # in place of whatever theme the session has enabled
+        spec.pop("usermeta", None)
         spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in self.data.items()}
         if self.description:
             spec["description"] = self.description

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import numpy as np
 
+from rote.claims import mean
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
 from rote.store import Table
 
@@ -36,7 +35,7 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
     shown = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
     color = alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=_line_legend())
     base = (
-        alt.Chart(alt.NamedData("rows"), title=measure)
+        alt.Chart(alt.NamedData("rows"))
         .transform_filter(alt.FieldEqualPredicate(field="measure", equal=measure))
         .encode(
             x=alt.X(
@@ -63,7 +62,7 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
     dash = alt.StrokeDash("setting:N", scale=alt.Scale(domain=settings, range=_DASHES[: len(settings)]))
     line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash, opacity=shown)
     points = base.mark_point(size=28, filled=True).encode(y=y, opacity=shown, tooltip=tips)
-    return alt.layer(band, line, points)
+    return alt.layer(band, line, points).properties(title=measure)
 
 
 def _line_legend() -> alt.Legend:
@@ -89,9 +88,10 @@ def plane_seeds(table: Table) -> Figure:
     for setting in settings:
         mine = [row for row in rows if row["setting"] == setting]
         dots += _swarm(mine, top)
-        summaries.append({"setting": setting, **_summary([row["corner_wrong"] for row in mine])})
-    y = alt.Y("setting:N", sort=settings, title=None)
-    axis = alt.Axis(format="%", title="share of the held-out corner given to the wrong class")
+        summary = _summary([row["corner_wrong"] for row in mine])
+        summaries.append({"setting": setting, "lane": 0.9, "middle": 0.0, **summary})  # the mean below its dots
+    y = alt.Y("setting:N", scale=alt.Scale(domain=settings), title=None)
+    axis = alt.Axis(format="%", tickCount=10, title="share of the held-out corner given to the wrong class")
     x = alt.X("corner_wrong:Q", scale=alt.Scale(domain=[0, top], nice=True), axis=axis)
     strip = (
         alt.Chart(alt.NamedData("dots"))
@@ -128,25 +128,17 @@ def _swarm(rows: Sequence[dict[str, Any]], top: float) -> list[dict[str, Any]]:
 
 
 def _summary(values: Sequence[float]) -> dict[str, Any]:
-    """Mean with Student's t interval (none for one seed), and how many seeds got the corner right."""
-    from scipy.special import stdtrit
-
-    n, center = len(values), float(np.mean(values))
-    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else 0.0
+    """Mean with its interval (none for one seed), and how many seeds got the corner right."""
+    found, n = mean(values, bounds=(0.0, 1.0)), len(values)
+    low, high = (found.low, found.high) if n > 1 else (found.value, found.value)
     near = sum(value <= NEAR_ZERO for value in values)
     note = f"{near} of {n} seeds at {100 * NEAR_ZERO:g} % or less"
-    return {
-        "mean": center,
-        "low": max(0.0, center - half),
-        "high": min(1.0, center + half),
-        "n": n,
-        "lane": 0.0,
-        "note": note,
-    }
+    return {"mean": found.value, "low": low, "high": high, "n": n, "note": note}
 
 
 def _marked_means(y: alt.Y) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
-    base = alt.Chart(alt.NamedData("summaries")).encode(y=y, yOffset=_lane())
+    base = alt.Chart(alt.NamedData("summaries")).encode(y=y)
+    below = base.encode(yOffset=_lane())
     tips = [
         alt.Tooltip("setting:N"),
         alt.Tooltip("mean:Q", format=".2%"),
@@ -154,11 +146,13 @@ def _marked_means(y: alt.Y) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
         alt.Tooltip("high:Q", title="95 % to", format=".2%"),
         alt.Tooltip("n:Q", title="seeds"),
     ]
-    interval = base.mark_rule(style="summary").encode(x="low:Q", x2="high:Q", tooltip=tips)
-    center = base.mark_point(style="summary-point", shape="diamond", filled=True).encode(x="mean:Q", tooltip=tips)
-    note = base.mark_text(style="strong-note", align="left", dx=10).encode(x=alt.value(620), text="note:N")
+    interval = below.mark_rule(style="summary").encode(x="low:Q", x2="high:Q", tooltip=tips)
+    center = below.mark_point(style="summary-point", shape="diamond", filled=True).encode(x="mean:Q", tooltip=tips)
+    note = base.mark_text(style="strong-note", align="left", dx=10).encode(
+        x=alt.value(620), yOffset=_lane("middle"), text="note:N"
+    )
     return interval, center, note
 
 
-def _lane() -> alt.YOffset:
-    return alt.YOffset("lane:Q", scale=alt.Scale(domain=[-1, 1]))
+def _lane(field: str = "lane") -> alt.YOffset:
+    return alt.YOffset(f"{field}:Q", scale=alt.Scale(domain=[-1, 1]))

@@ -4,8 +4,8 @@ A figure never names an ink or a paper color. It takes the two class colors, whi
 series to the category range, and refers to its own lines by the style names below; the theme fills them in. So the same
 chart reads on a white page, on a dark screen and in print, and changing the paper needs no new chart.
 
-``python -m pytest tests/unit/test_figures.py -k palette`` checks the contrast of the colors and how far apart they
-stay under the three kinds of color blindness.
+``tests/unit/test_palette.py`` checks the contrast of the colors and how far apart they stay under three kinds of color
+blindness.
 """
 
 from __future__ import annotations

@@ -68,10 +68,9 @@ class Shelf:
         if not table.figure or not table.rows:
             return Exhibit(name, table, tuple(downloads))
         try:
-            figure = draw(table)
+            drawing, pictures = self._figure(draw(table), name)
         except RoteError as error:
             return Exhibit(name, table, tuple(downloads), problem=str(error))
-        drawing, pictures = self._figure(figure, name)
         return Exhibit(name, table, (*pictures, *downloads), drawing)
 
     def _table(self, table: Table, name: str, kind: str) -> Download:

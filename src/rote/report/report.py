@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rote.claims import Verdict
 from rote.figures import Theme, theme
@@ -86,6 +87,12 @@ def embedded(value: object) -> Markup:
     return Markup(text)
 
 
+def with_code(text: str) -> Markup:
+    """Text in which commands and options, as ``rote run plane`` and ``--seeds 20``, are set as code."""
+    pattern = r"(?<![\w-])(--[a-z-]+(?: \d+)?|rote (?:run|report|show) [\w-]+)"
+    return Markup(re.sub(pattern, r"<code>\1</code>", str(escape(text))))  # escaped before the tags are added
+
+
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
@@ -102,6 +109,7 @@ def _templates() -> jinja2.Environment:
         duration=numbers.duration,
         unbroken=numbers.unbroken,
         embedded=embedded,
+        with_code=with_code,
         numeric_columns=numeric_columns,
     )
     environment.tests["a_number"] = numbers.is_number

@@ -15,12 +15,11 @@
     tooltip: { disableDefaultStyle: true, theme: dark.matches ? "dark" : "light" },
   });
 
-  async function draw(place) {
+  async function embed(place) {
     const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
-    const earlier = drawn.get(place);
     try {
       const result = await window.vegaEmbed(place, spec, options());
-      if (earlier) earlier.finalize();
+      drawn.get(place)?.finalize();
       drawn.set(place, result);
       place.dataset.state = "drawn";
     } catch (error) {
@@ -28,6 +27,12 @@
       place.dataset.state = "failed";
       console.error(`Figure ${place.dataset.spec}:`, error);
     }
+  }
+
+  // One drawing at a time in each place, so that the last one asked for is the one that stays.
+  const queues = new Map();
+  function draw(place) {
+    queues.set(place, (queues.get(place) ?? Promise.resolve()).then(() => embed(place)));
   }
 
   // Room for each figure before it is drawn. A small one may shrink to a narrow screen; a wide one scrolls in its box,
@@ -56,5 +61,5 @@
     { rootMargin: "600px" },
   );
   places.forEach((place) => near.observe(place));
-  dark.addEventListener("change", () => [...drawn.keys()].forEach(draw));
+  dark.addEventListener("change", () => [...queues.keys()].forEach(draw));
 })();

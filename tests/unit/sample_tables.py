@@ -1,0 +1,139 @@
+"""Small tables with the columns of each figure, and a report made of them. No training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from rote.claims import Claim, Measurement, Source, Verdict, above, below, judge, mean, not_run, paired_difference
+from rote.report import Section
+from rote.store import Column, Table
+
+SETTINGS = ("redundant", "control", "playground")
+SOURCE = Source("001", "resistance", "Gradient descent resists compositionality", "@misc{resistance, title = {T}}")
+ENVIRONMENT = {"python": "3.11.2", "packages": {"torch": "2.13.0"}, "commit": "0123abc", "dirty": True}
+
+
+def columns(labels: str, measured: str = "", published: str = "") -> list[Column]:
+    roles = (("label", labels), ("measured", measured), ("published", published))
+    return [Column(name, f"about {name}", role) for role, names in roles for name in names.split()]  # type: ignore[arg-type]
+
+
+def data_table() -> Table:
+    corners = (("training", -1, -1), ("training", -1, 0), ("training", 0, -1), ("held out", 0, 0))
+    rows = [
+        {"x1": left + 0.1 * i, "x2": bottom + 0.09 * i, "y": int(left == 0), "part": part}
+        for part, left, bottom in corners
+        for i in range(1, 10)
+    ]
+    return Table.make("data", "Samples", columns("x1 x2 y part"), rows, figure="plane-data", details=True)
+
+
+def boundaries_table(seeds: int = 1, steps: tuple[int, ...] = (0, 1, 4), points: int = 11, steep: float = 8.0) -> Table:
+    """The class probability is sigmoid(steep * (x1 + 0.3 * x2)) everywhere: its boundary is x1 + 0.3 * x2 = 0."""
+    grid = [round(-1 + 2 * i / (points - 1), 6) for i in range(points)]
+    rows = [
+        {
+            "setting": setting,
+            "seed": seed,
+            "step": step,
+            "x1": x1,
+            "x2": x2,
+            "probability": 1 / (1 + math.exp(-steep * (x1 + 0.3 * x2))),
+        }
+        for setting in SETTINGS[:2]
+        for seed in range(seeds)
+        for step in steps
+        for x2 in grid
+        for x1 in grid
+    ]
+    named = columns("setting seed step x1 x2", "probability")
+    place, figure = "Figure 5", "plane-boundaries"
+    return Table.make("boundaries", "Boundaries", named, rows, place=place, figure=figure, details=True)
+
+
+def training_table() -> Table:
+    rows = [
+        {"setting": setting, "step": step, "measure": measure, "mean": value, "low": value - 0.05, "high": value + 0.05}
+        for measure, start in (("loss", 0.7), ("training accuracy", 0.5), ("held-out accuracy", 0.4))
+        for setting in SETTINGS
+        for step in (0, 1, 2, 4, 8, 16, 32)
+        for value in [start + 0.1 * math.tanh(step / 9)]
+    ]
+    named = columns("setting step measure", "mean low high")
+    return Table.make("training", "Loss and accuracy", named, rows, figure="plane-training", note="Means of 6 seeds.")
+
+
+def seeds_table() -> Table:
+    shares = {
+        "redundant": [0.1, 0.12, 0.2, 0.11, 0.105, 0.009],
+        "control": [0, 0.001, 0.01, 0.011, 0, 0],
+        "playground": [0.3],
+    }
+    rows = [
+        {"setting": setting, "seed": seed, "corner_wrong": value}
+        for setting, values in shares.items()
+        for seed, value in enumerate(values)
+    ]
+    named = columns("setting seed", "corner_wrong")
+    return Table.make("seeds", "Every seed", named, rows, figure="plane-seeds", details=True)
+
+
+def samples() -> dict[str, Table]:
+    """A table for each figure, by the figure's name."""
+    return {table.figure: table for table in (data_table(), boundaries_table(), training_table(), seeds_table())}
+
+
+def outcome_table() -> Table:
+    rows = [
+        {"setting": "redundant", "seeds": 6, "accuracy": 0.885123456, "reported": 0.9},
+        {"setting": "control", "seeds": 10, "accuracy": 0.98, "reported": None},
+        {"setting": "playground", "seeds": 6, "accuracy": -0.05, "reported": 0.875},
+    ]
+    named = columns("setting seeds", "accuracy", "reported")
+    return Table.make("outcome", "Accuracy in the corner", named, rows, place="Table 1", note="As printed.")
+
+
+def claim(name: str, *measurements: Measurement, **rest: str) -> Claim:
+    fields = {"statement": f"The claim {name} holds.", "published": "0.9", "place": "Section 6, Figure 6", **rest}
+    return Claim(name, "resistance", measurements=measurements, **fields)
+
+
+def measured(values: list[float], expected: float = 0.1, role: str = "main", label: str = "wrong share") -> Measurement:
+    return Measurement(label, lambda _: mean(values), above(expected, 0.0), role)  # type: ignore[arg-type]
+
+
+def verdicts() -> tuple[Verdict, ...]:
+    """One of each outcome but "partly"."""
+    paired = Measurement("against control", lambda _: paired_difference([0.2] * 4 + [0.3] * 4, [0.0] * 8), above(0.1))
+    wrong = Measurement("wrong share", lambda _: mean([0.5, 0.51, 0.49, 0.5, 0.52]), below(0.1, 0.2))
+    claims = (
+        claim(
+            "holds", measured([0.2, 0.21, 0.19, 0.2, 0.2]), replace(paired, role="control"), remark="With a control."
+        ),
+        claim("fails", wrong),
+        claim("open", measured([0.2])),
+    )
+    judged = [judge(item, {}, study="plane", preset="quick", runs=("aa11",)) for item in claims]
+    return (*judged, not_run(claim("waits", measured([0.0]), published=""), "scan-jump"))
+
+
+def section(*tables: Table, **changes: object) -> Section:
+    made = Section(
+        study="plane",
+        title="Two inputs, one unseen corner",
+        source=SOURCE,
+        place="Section 6",
+        about="What was asked.",
+        preset="quick",
+        seeds=6,
+        config={"model.hidden": 8, "training.rate": 0.1},
+        command="rote run plane --preset quick",
+        tables=tables or (*samples().values(), outcome_table()),
+        verdicts=verdicts()[:3],
+        runs=("aa11", "bb22"),
+        seconds=192.4,
+        environment=dict(ENVIRONMENT),
+        deviations=("The loss is ours.",),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
