@@ -23,6 +23,10 @@ from rote.training.population import Engine, EngineTimes
 COMPOSITIONAL = 0.01  # a seed is compositional when it gets at most this share of the held-out corner wrong
 EPOCH_POINTS = 250  # Playground's default training set
 PARTS = ("redundant", "random", "narrow", "epochs")
+SETTINGS = (
+    "Settings: redundant, as published; random, X2 independent of the class; narrow, X2 uninformative and the corner "
+    "unseen; epochs, as published with a step being a pass over 250 fixed points."
+)
 MEASURES = {"loss": "loss", "seen": "training accuracy", "corner": "held-out accuracy"}
 
 
@@ -106,16 +110,16 @@ class PlaneStudy(Study[PlaneConfig]):
             Table.make(
                 "boundaries-over-training", "Decision boundary over training, one seed", boundaries.columns,
                 over_training, place="Figure 5", figure="plane-boundaries", details=True,
-                note="Seed 0 of each setting. Columns: updates made.",
+                note=f"Seed 0 of each setting, after so many updates. {SETTINGS}",
             ),
             Table.make(
                 "boundaries-by-seed", f"Decision boundaries after {last} steps, by seed", boundaries.columns, by_seed,
                 place="Figure 6", figure="plane-boundaries", details=True,
-                note="The first seeds, not chosen ones. A compositional boundary is the dashed vertical line.",
+                note=f"The first seeds, not chosen ones; a compositional boundary is the dashed line. {SETTINGS}",
             ),
             replace(
                 seeds, title="Share of the held-out corner that goes to the wrong class, by seed",
-                figure="plane-seeds", details=True,
+                figure="plane-seeds", details=True, note=SETTINGS,
             ),
             _training_curves(dynamics),
         ]  # fmt: skip
@@ -266,7 +270,12 @@ def _outcome(seeds: Table) -> Table:
         Column("compositional_high", "upper end of its 95 % interval"),
     )
     return Table.make(
-        "outcome", "What the networks make of the corner they never saw", columns, rows, place="Section 6"
+        "outcome",
+        "What the networks make of the corner they never saw",
+        columns,
+        rows,
+        place="Section 6",
+        note=SETTINGS,
     )
 
 
@@ -310,5 +319,5 @@ def _training_curves(dynamics: Table) -> Table:
     )
     return Table.make(
         "training", "Loss and accuracy over training", columns, rows,
-        place="Section 6", figure="plane-training", details=True, note="Bands: 95 % intervals of the mean over seeds.",
+        place="Section 6", figure="plane-training", details=True, note=f"Bands: 95 % intervals. {SETTINGS}",
     )  # fmt: skip

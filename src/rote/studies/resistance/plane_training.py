@@ -16,6 +16,8 @@ from rote.tasks.plane import Examples, PlaneTask, grid
 from rote.training import Program, choose_device, train
 
 if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
     from rote.studies.resistance.plane import PlaneConfig
     from rote.studies.study import Progress
 
@@ -49,14 +51,15 @@ class PlaneProgram(Program):
                 self.device
             )
             self._block = block
-        return self._losses(self._inputs[within], self._targets[within])
+        return _losses(self.model(self._inputs[within]), self._targets[within])
 
     def measure(self) -> dict[str, Any]:
-        inputs, targets = self.seen
+        (inputs, targets), (corner, corner_targets) = self.seen, self.corner
+        logits = self.model(inputs)
         return {
-            "loss": self._losses(inputs, targets).tolist(),
-            "seen": self._correct(inputs, targets).double().mean(1).tolist(),
-            "corner": self._correct(*self.corner).double().mean(1).tolist(),
+            "loss": _losses(logits, targets).tolist(),
+            "seen": _correct(logits, targets).tolist(),
+            "corner": _correct(self.model(corner), corner_targets).tolist(),
         }
 
     def probabilities(self, points: Tensor) -> Tensor:
@@ -72,13 +75,6 @@ class PlaneProgram(Program):
     def grid(self, per_side: int) -> Tensor:
         return self._tensor(grid(per_side))
 
-    def _losses(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        logits = self.model(inputs)
-        return cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none").view(targets.shape).mean(1)
-
-    def _correct(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        return self.model(inputs).argmax(-1) == targets  # type: ignore[no-any-return]
-
     def _even(self, examples: Examples) -> tuple[Tensor, Tensor]:
         inputs = self._tensor(examples.inputs).expand(self.replicas, -1, -1)
         targets = torch.from_numpy(examples.targets).to(self.device).expand(self.replicas, -1)
@@ -86,6 +82,15 @@ class PlaneProgram(Program):
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.from_numpy(values).to(self.device, self.dtype)
+
+
+def _losses(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, "replica point"]) -> Tensor:
+    return cross_entropy(logits.transpose(1, 2), targets, reduction="none").mean(1)
+
+
+def _correct(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, "replica point"]) -> Tensor:
+    """The share of points classified right, for each replica."""
+    return (logits.contiguous().argmax(-1) == targets).double().mean(1)
 
 
 def train_and_measure(
