@@ -62,10 +62,10 @@ class Reproduce:
         names = studies_of(self.sources)
         store, console = open_store(self.store), err_console()
         # What would be refused later is refused now, not after the training.
-        Laboratory(store, workers=self.workers, device=self.device).check()
         for name in names:
             studies[name]().resolve(self.preset, {})
         check_report_folder(self.out)
+        Laboratory(store, workers=self.workers, device=self.device).check()
         failed: list[str] = []
         for number, name in enumerate(names, start=1):
             console.print(f"[{number}/{len(names)}] {name}, preset {self.preset}", markup=False)
@@ -73,7 +73,7 @@ class Reproduce:
                 with Display(console) as display:
                     lab = Laboratory(store, workers=self.workers, device=self.device, display=display)
                     result = lab.run(name, self.preset)
-                console.print(f"  {result.computed} runs computed, {result.reused} reused", highlight=False)
+                console.print(f"  Runs: {result.computed} computed, {result.reused} reused", highlight=False)
             except (RunFailedError, StoreError) as error:  # the other studies go on
                 failed.append(name)
                 console.print(f"rote: {error}", markup=False, highlight=False, style="red", soft_wrap=True)
@@ -134,7 +134,9 @@ class List:
       rote list claims --json
     """
 
-    what: Annotated[Positional[str], arg(metavar="[KIND]", help="studies, tasks, cells, analyses or claims.")] = "studies"
+    what: Annotated[Positional[str], arg(metavar="[KIND]", help="studies, tasks, cells, analyses or claims.")] = (
+        "studies"
+    )
     json: Json = False
 
     def __call__(self) -> int:
@@ -441,7 +443,7 @@ def show_result(result: Result, *, as_json: bool) -> None:
     show_verdicts(console, result.verdicts)
     console.print(f"Run {result.summary.id}", highlight=False)
     # Apart from what came out, which is the same when everything was there already.
-    err_console().print(f"{result.computed} runs computed, {result.reused} reused", highlight=False)
+    err_console().print(f"Runs: {result.computed} computed, {result.reused} reused", highlight=False)
 
 
 def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -15,6 +15,21 @@ SETTINGS = ("ROTE_HOME", "ROTE_CHECKPOINT_SECONDS", "COLUMNS", "FORCE_COLOR", "S
 SMOKE = ("plane", "--preset", "smoke", "engine=stacked", "--workers", "1")
 
 
+NO_TORCH = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ImportError("torch is not needed here")
+
+sys.meta_path.insert(0, Blocked())
+from rote.cli import main
+main(sys.argv[1:])
+"""
+
+
 @dataclass(frozen=True)
 class Answer:
     code: int
@@ -64,3 +79,9 @@ def outcome(store: Path) -> dict[str, bytes]:
 class Finished:
     store: Path
     first: Answer  # of the command that filled it
+
+
+@dataclass(frozen=True)
+class Report:
+    folder: Path
+    answer: Answer  # of the command that wrote it

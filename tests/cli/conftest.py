@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command_line import SETTINGS, SMOKE, Answer, Finished, rote
+from command_line import NO_TORCH, SETTINGS, SMOKE, Answer, Finished, Report, python, rote
 
 from rote.cli import main
 
@@ -40,6 +40,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A store with one finished study. Tests read it; one that changes runs copies it first."""
     folder = tmp_path_factory.mktemp("finished")
     return Finished(folder / "store", rote("run", *SMOKE, "--store", "store", cwd=folder))
+
+
+@pytest.fixture(scope="session")
+def report(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of that store, written where torch cannot be imported."""
+    folder = tmp_path_factory.mktemp("report")
+    answer = python(NO_TORCH, "report", "--store", finished.store, "--out", "out", cwd=folder)
+    return Report(folder / "out", answer)
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_scripts_of_other_shells_ask_the_command_and_parse(shell):
         "run plane --d": ["--device"],
         "run plane --s": ["--seeds", "--store"],
         "reproduce res": ["resistance"],
-        "list c": ["claims"],
+        "list s": ["studies"],
         "runs e": ["export"],
         "runs --study ": ["plane"],
         "runs rm --y": ["--yes"],

@@ -7,25 +7,12 @@ import re
 import time
 
 import pytest
-from command_line import SMOKE, contents, outcome, python, rote
+from command_line import NO_TORCH, SMOKE, Answer, contents, outcome, python, rote
 
 from rote.store import Store
 from rote.studies.resistance.plane import PlaneStudy
 from rote.training.population import EngineTimes
 
-NO_TORCH = """
-import sys
-from importlib.abc import MetaPathFinder
-
-class Blocked(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name == "torch":
-            raise ImportError("torch is not needed here")
-
-sys.meta_path.insert(0, Blocked())
-from rote.cli import main
-main(sys.argv[1:])
-"""
 CLAIMS = ("plane-seeds", "plane-corner", "plane-redundant-input", "plane-first-step")
 
 
@@ -37,14 +24,14 @@ def test_run_prints_its_tables_and_a_verdict_on_every_claim(finished):
     for claim in CLAIMS:
         assert re.search(rf"^[A-Z ]{{15}} {claim}  .*preset smoke", finished.first.out, re.MULTILINE)
     assert "NOT RUN" not in finished.first.out
-    assert finished.first.err == "4 runs computed, 0 reused\n"
+    assert finished.first.err == "Runs: 4 computed, 0 reused\n"
 
 
 def test_a_second_run_computes_nothing_and_says_the_same(folder, finished):
     before, start = contents(finished.store / "runs"), time.monotonic()
     again = rote("run", *SMOKE, "--store", finished.store, cwd=folder)
     assert time.monotonic() - start < 10
-    assert again.err == "0 runs computed, 4 reused\n"
+    assert again.err == "Runs: 0 computed, 4 reused\n"
     assert again.out == finished.first.out
     assert contents(finished.store / "runs") == before
 
@@ -66,22 +53,22 @@ def test_json_of_a_run_has_the_tables_and_verdicts_that_the_text_has(call, finis
 def test_reuse_does_not_mistake_other_settings_for_the_same(call, folder, finished):
     call("run", *SMOKE, "--store", "store")
     answer = call("run", *SMOKE, "--store", "store", "model.hidden=5")
-    assert answer.err == "4 runs computed, 0 reused\n"
+    assert answer.err == "Runs: 4 computed, 0 reused\n"
     assert {row.config.count('"hidden": 5') for row in Store("store").runs()} == {0, 1}
 
 
 def test_the_home_folder_of_the_environment_is_used_and_an_option_goes_before_it(call, folder, monkeypatch):
     monkeypatch.setenv("ROTE_HOME", str(folder / "home"))
     assert call("run", *SMOKE).code == 0
-    assert call("run", *SMOKE, "--store", "other").err == "4 runs computed, 0 reused\n"
+    assert call("run", *SMOKE, "--store", "other").err == "Runs: 4 computed, 0 reused\n"
     assert len(Store("home").runs()) == len(Store("other").runs()) == 5
     assert outcome(folder / "home") == outcome(folder / "other")
     assert not (folder / "rote-store").exists()
 
 
 def test_seeds_as_option_and_as_key_are_the_same_request(call, folder):
-    assert call("run", *SMOKE, "--seeds", "2").err == "4 runs computed, 0 reused\n"
-    assert call("run", *SMOKE, "seeds=2").err == "0 runs computed, 4 reused\n"
+    assert call("run", *SMOKE, "--seeds", "2").err == "Runs: 4 computed, 0 reused\n"
+    assert call("run", *SMOKE, "seeds=2").err == "Runs: 0 computed, 4 reused\n"
 
 
 def test_stacked_and_one_process_per_seed_find_the_same(call):
@@ -120,8 +107,8 @@ def test_other_workers_find_the_runs_of_the_first_command(call, monkeypatch):
     times = iter([EngineTimes(stacked=1, processes=2), EngineTimes(stacked=2, processes=1)])
     monkeypatch.setattr(PlaneStudy, "engine_times", lambda self, config, workers: next(times))
     words = ("run", "plane", "--preset", "smoke", "--seeds", "1")
-    assert call(*words, "--workers", "1").err == "4 runs computed, 0 reused\n"
-    assert call(*words, "--workers", "2").err == "0 runs computed, 4 reused\n"
+    assert call(*words, "--workers", "1").err == "Runs: 4 computed, 0 reused\n"
+    assert call(*words, "--workers", "2").err == "Runs: 0 computed, 4 reused\n"
 
 
 def test_engines_are_timed_with_the_one_thread_that_runs_have(call, monkeypatch):
@@ -167,19 +154,17 @@ def test_runs_with_changed_settings_do_not_count_as_the_published_experiment(cal
     assert {row["verdict"] for row in json.loads(call("claims", "--json").out)} == {"not run"}
 
 
-def test_report_is_rebuilt_without_torch(folder, finished):
-    answer = python(NO_TORCH, "report", "--store", finished.store, "--out", "out", cwd=folder)
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.out == f"Report: {folder / 'out' / 'index.html'}\n"
-    page = (folder / "out" / "index.html").read_text()
-    assert all(claim in page for claim in CLAIMS)
+def test_report_is_rebuilt_without_torch(report):
+    page = report.folder / "index.html"
+    assert report.answer == Answer(0, f"Report: {page}\n", "")
+    assert all(claim in page.read_text() for claim in CLAIMS)
 
 
 def test_reproduce_runs_judges_and_writes_the_report(folder):
     answer = rote("reproduce", "resistance", "--preset", "smoke", "--workers", "1", cwd=folder)
     assert answer.code == 0, answer.err
     assert "plane, preset smoke" in answer.err
-    assert re.search(r"\d+ runs computed, 0 reused", answer.err)
+    assert re.search(r"Runs: \d+ computed, 0 reused", answer.err)
     assert all(claim in answer.out for claim in CLAIMS)
     assert "NOT RUN" not in answer.out
     report = folder / "report" / "index.html"

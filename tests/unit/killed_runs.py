@@ -1,6 +1,6 @@
 """Runs that are killed at chosen moments, and what became of them. Started by test_resume.py as a process of its own:
 
-    python killed_runs.py SCENARIO FOLDER        prints one JSON document
+    python killed_runs.py CASE FOLDER        prints one JSON document
 
 It imports torch once and forks a child for each killing, so that hundreds of moments take seconds.
 """
@@ -111,7 +111,7 @@ STACKED = Case(
     seeds=(3, 5),
     snapshots=(0, 2),
 )
-LONG = dataclasses.replace(STACKED, training=dataclasses.replace(STACKED.training, steps=60), snapshots=(0, 16, 32))
+LONG = dataclasses.replace(STACKED, training=dataclasses.replace(STACKED.training, steps=40), snapshots=(0, 8, 16))
 CASES = {"early": EARLY, "stacked": STACKED, "long": LONG}
 
 
@@ -293,10 +293,6 @@ def compare(got: dict[str, bytes], expected: dict[str, bytes]) -> str:
     return f"differs in {', '.join(names)}" if names else ""
 
 
-def in_new_store(folder: Path, number: int) -> Store:
-    return Store(folder / f"store-{number}")
-
-
 def reference(case: Case, folder: Path) -> tuple[dict[str, bytes], list[str]]:
     """An uninterrupted run, and the calls that it made."""
     store = Store(folder / "reference")
@@ -309,15 +305,25 @@ def reference(case: Case, folder: Path) -> tuple[dict[str, bytes], list[str]]:
 def sweep(case: Case, folder: Path, hows: tuple[str, ...]) -> dict[str, Any]:
     """Kill before every call that touches the disk, one run for each; take each up again."""
     expected, calls = reference(case, folder)
-    wrong, moments = [], 0
+    wrong, moments = [], dict.fromkeys(hows, 0)
     for how in hows:
         for at, call in enumerate(calls):
-            if how != "half" or call.startswith("write "):
-                moments += 1
+            if matters(how, calls, at):
+                moments[how] += 1
                 problem = one_killing(case, Store(folder / "killed"), how, at, calls, expected)
                 if problem:
                     wrong.append(f"{how} before call {at} ({call}): {problem}")
     return {"moments": moments, "calls": calls, "wrong": wrong, "files": sorted(expected)}
+
+
+def matters(how: str, calls: list[str], at: int) -> bool:
+    """A sync changes no file: killing after it is killing before it. Power failures differ after unsynced changes."""
+    if how == "half":
+        return calls[at].startswith("write ")
+    if how == "kill" or at == 0:
+        return at == 0 or not calls[at - 1].startswith("fsync ")
+    changes = ("write ",) if how == "data lost" else ("create ", "write ", "replace ", "unlink ", "open ")
+    return calls[at - 1].startswith(changes)
 
 
 def one_killing(
@@ -345,7 +351,9 @@ def one_killing(
 
 def work_lost(checkpoints: Checkpoints, done: list[str]) -> str:
     """A killed run may lose the steps since its last checkpoint, but no checkpoint whose writing had returned."""
-    written = [call.split("-")[1].split(".")[0] for call in done if call.startswith("replace checkpoint-") and "json" in call]
+    written = [
+        call.split("-")[1].split(".")[0] for call in done if call.startswith("replace checkpoint-") and "json" in call
+    ]
     synced = done[::-1].index("replace " + f"checkpoint-{written[-1]}.json") if written else 0
     complete = written if synced else written[:-1]  # the replacement was followed by the sync of the folder
     latest = max(checkpoints.steps(), default=-1)
@@ -354,10 +362,10 @@ def work_lost(checkpoints: Checkpoints, done: list[str]) -> str:
 
 def storm(case: Case, folder: Path, count: int) -> dict[str, Any]:
     """Kill again and again, each time after a few more calls, until a run gets through."""
-    expected, _ = reference(case, folder)
+    expected = finished(case, Store(folder / "reference"))
     chance, wrong, killings = random.Random(1), [], []
     for number in range(count):
-        store, attempts = in_new_store(folder, number), 0
+        store, attempts = Store(folder / f"storm-{number}"), 0
         store.root.mkdir()
         how = chance.choice(["kill", "kill", "half", "data lost", "all lost"])
         while attempts < 500:
@@ -380,13 +388,13 @@ def storm(case: Case, folder: Path, count: int) -> dict[str, Any]:
 
 def at_random_times(case: Case, folder: Path, count: int) -> dict[str, Any]:
     """SIGKILL from outside, at times that have nothing to do with what the run is doing."""
-    expected, _ = reference(case, folder)
+    finished(case, Store(folder / "first"))  # whatever is done only once
     began = time.perf_counter()
-    finished(case, in_new_store(folder, 1000))
+    expected = finished(case, Store(folder / "second"))
     whole = time.perf_counter() - began
     chance, wrong, killed = random.Random(2), [], 0
     for number in range(count):
-        store = in_new_store(folder, number)
+        store = Store(folder / f"time-{number}")
         child = start(lambda store=store: case.perform(store))
         time.sleep(chance.random() * whole)
         os.kill(child, signal.SIGKILL)
@@ -399,21 +407,23 @@ def at_random_times(case: Case, folder: Path, count: int) -> dict[str, Any]:
 
 def signalled(case: Case, folder: Path) -> dict[str, Any]:
     """SIGINT and SIGTERM from outside: the run stops after its step, says so, and goes on later."""
-    expected, _ = reference(case, folder)
+    expected = finished(case, Store(folder / "third"))
     ends = []
     for number in (signal.SIGINT, signal.SIGTERM):
-        store, (reading, writing) = in_new_store(folder, number), os.pipe()
+        store, ready, go = Store(folder / number.name), os.pipe(), os.pipe()
 
-        def doomed(store: Store = store, writing: int = writing) -> None:
+        def doomed(store: Store = store, ready: tuple[int, int] = ready, go: tuple[int, int] = go) -> None:
             def told(done: int, total: int) -> None:
-                os.write(writing, b".")
-                time.sleep(0.15)  # longer than the interval between two reports
+                if done == 0:
+                    os.write(ready[1], b".")
+                    os.read(go[0], 1)  # until the signal has been sent
 
             case.perform(store, told)
 
         child = start(doomed)
-        os.read(reading, 1)
+        os.read(ready[0], 1)
         os.kill(child, number)
+        os.write(go[1], b".")
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         (row,) = store.runs()
         steps = Checkpoints(store.folder(case.request)).steps()
@@ -424,15 +434,12 @@ def signalled(case: Case, folder: Path) -> dict[str, Any]:
 def main() -> None:
     torch.set_num_threads(1)
     os.environ["ROTE_CHECKPOINT_SECONDS"] = "0"
-    scenario, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    case = CASES[name]
-    result = {
-        "kill": lambda: sweep(case, folder, ("kill", "half")),
-        "power": lambda: sweep(case, folder, ("data lost", "all lost")),
-        "storm": lambda: storm(case, folder, 12),
-        "times": lambda: at_random_times(case, folder, 12),
-        "signals": lambda: signalled(case, folder),
-    }[scenario]()
+    case, folder = CASES[sys.argv[1]], Path(sys.argv[2])
+    if case is LONG:
+        result = {"times": at_random_times(case, folder, 8), "signals": signalled(case, folder)}
+    else:
+        hows = ("kill", "half", "data lost", "all lost") if case is EARLY else ("kill", "half")
+        result = {"sweep": sweep(case, folder, hows), "storm": storm(case, folder, 6)}
     print(json.dumps(result))
 
 

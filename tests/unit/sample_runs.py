@@ -24,9 +24,13 @@ TABLE = Table.make(
 
 def make_request(**changes: Any) -> Request:
     plain: dict[str, Any] = {
-        "study": "plane", "version": 1, "part": "random", "config": {"steps": 8, "model": {"hidden": 4}}, "seeds": (0, 1),
+        "study": "plane",
+        "version": 1,
+        "part": "random",
+        "config": {"steps": 8, "model": {"hidden": 4}},
+        "seeds": (0, 1),
         "preset": "quick",
-    }  # fmt: skip
+    }
     return Request(**{**plain, **changes})
 
 

@@ -246,9 +246,7 @@ def test_a_configuration_comes_back_from_its_record_unchanged(config: Config) ->
     assert to_plain(from_plain(Config(), plain)) == to_plain(config)
 
 
-@given(
-    st.integers(1, 10**6), finite.filter(lambda x: x > 0), st.sampled_from(["relu", "tanh", "sigmoid", "linear"])
-)
+@given(st.integers(1, 10**6), finite.filter(lambda x: x > 0), st.sampled_from(["relu", "tanh", "sigmoid", "linear"]))
 def test_what_is_printed_for_a_key_sets_it_when_it_is_typed_back(hidden: int, rate: float, activation: str) -> None:
     model = resolve(MLPConfig(), {"hidden": str(hidden), "activation": activation})
     assert resolve(MLPConfig(), {key: str(value) for key, value in flatten(model).items()}) == model

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,9 +30,12 @@ from rote.store.record import Record
 from rote.training import Program, TrainingConfig, early_stopping, loop, stop_on_signal, train
 
 
-def ask(scenario: str, case: str, folder: Path) -> dict[str, Any]:
-    script = [sys.executable, killed_runs.__file__, scenario, case, str(folder)]
-    done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=300)
+@functools.cache
+def killings(case: str) -> dict[str, Any]:
+    """What killed_runs.py found out about this case; the tests below look at one part each."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = [sys.executable, killed_runs.__file__, case, folder]
+        done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -40,34 +45,37 @@ def ask(scenario: str, case: str, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", ["early", "stacked"])
-def test_killed_before_and_during_every_single_call_that_touches_the_disk(case: str, tmp_path: Path) -> None:
-    answer = ask("kill", case, tmp_path)
+def test_killed_before_and_during_every_single_call_that_touches_the_disk(case: str) -> None:
+    answer = killings(case)["sweep"]
     last = f"checkpoint-{3 if case == 'early' else 4:08d}"
     assert answer["files"][-4:] == [f"{last}.json", f"{last}.safetensors", "metrics.jsonl", "result.json"]
     for name in ("record.json", "result.json", f"{last}.json", f"{last}.safetensors"):
         assert f"replace {name}" in answer["calls"]  # the sweep covers the moments around each of these
     assert {"write metrics.jsonl", "fsync metrics.jsonl", "create lock"} <= set(answer["calls"])
     assert any(call.startswith("unlink checkpoint-") for call in answer["calls"])
-    assert answer["moments"] > len(answer["calls"]) > 70
-    assert answer["wrong"] == []
+    syncs = [call for call in answer["calls"] if call.startswith("fsync ")]
+    assert answer["moments"]["kill"] >= len(answer["calls"]) - len(syncs) > 50  # all but those right after a sync
+    assert answer["moments"]["half"] == len([call for call in answer["calls"] if call.startswith("write ")]) > 10
+    assert [problem for problem in answer["wrong"] if " lost before call " not in problem] == []
 
 
-def test_power_lost_before_every_call_whether_or_not_unsynced_names_survive_it(tmp_path: Path) -> None:
-    answer = ask("power", "early", tmp_path)
-    assert answer["moments"] == 2 * len(answer["calls"])
-    assert answer["wrong"] == []
+def test_power_lost_after_any_call_whether_or_not_unsynced_names_survive_it() -> None:
+    answer = killings("early")["sweep"]
+    assert answer["moments"]["data lost"] > 10
+    assert answer["moments"]["all lost"] > 40
+    assert [problem for problem in answer["wrong"] if " lost before call " in problem] == []
 
 
 @pytest.mark.parametrize("case", ["early", "stacked"])
-def test_killed_again_and_again_also_while_it_is_being_taken_up(case: str, tmp_path: Path) -> None:
-    answer = ask("storm", case, tmp_path)
+def test_killed_again_and_again_also_while_it_is_being_taken_up(case: str) -> None:
+    answer = killings(case)["storm"]
     assert sum(answer["killings"]) > 10
     assert answer["wrong"] == []
 
 
-def test_killed_from_outside_at_times_that_have_nothing_to_do_with_its_files(tmp_path: Path) -> None:
-    answer = ask("times", "long", tmp_path)
-    assert answer["killed"] >= 5
+def test_killed_from_outside_at_times_that_have_nothing_to_do_with_its_files() -> None:
+    answer = killings("long")["times"]
+    assert answer["killed"] >= 3
     assert answer["wrong"] == []
 
 
@@ -116,7 +124,7 @@ def test_an_interrupted_run_is_taken_up_to_identical_bytes(
     tmp_path: Path, uninterrupted: dict[str, dict[str, bytes]]
 ) -> None:
     """Without killing: the quick form of this proof, and what the tests below change one thing in."""
-    for name, at in (("early", 2), ("stacked", 2), ("long", 37)):
+    for name, at in (("early", 2), ("stacked", 2), ("long", 33)):
         store = Store(tmp_path)
         with pytest.raises(KeyboardInterrupt):
             interrupt(CASES[name], store, at, raise_interrupt)
@@ -196,7 +204,7 @@ def test_a_signal_ends_a_run_after_its_step_and_the_run_goes_on_to_identical_byt
 ) -> None:  # fmt: skip
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "1000")  # so that only the signal can be the reason of a checkpoint
     store, case = Store(tmp_path), CASES["long"]
-    with pytest.raises(InterruptedRunError, match="Stopped after step 8 of 60; it is kept"):
+    with pytest.raises(InterruptedRunError, match="Stopped after step 8 of 40; it is kept"):
         interrupt(case, store, 7, lambda: os.kill(os.getpid(), number))
     assert signal.getsignal(number) is guarded
     (row,) = store.runs()
@@ -230,10 +238,10 @@ def test_a_signal_during_the_last_step_does_not_throw_the_finished_run_away(
         assert essentials(store.folder(CASES[name].request)) == uninterrupted[name]
 
 
-def test_a_child_process_that_gets_sigint_or_sigterm_stops_keeps_its_step_and_goes_on(tmp_path: Path) -> None:
-    for code, status, step, difference in ask("signals", "long", tmp_path)["ends"]:
+def test_a_child_process_that_gets_sigint_or_sigterm_stops_keeps_its_step_and_goes_on() -> None:
+    for code, status, step, difference in killings("long")["signals"]["ends"]:
         assert (code, status, difference) == (130, "interrupted", "")
-        assert 1 <= step < 60
+        assert 1 <= step < 40
 
 
 def test_signals_are_left_alone_outside_the_main_thread() -> None:
@@ -289,9 +297,10 @@ def test_a_run_whose_every_replica_diverged_fails_with_advice_and_one_with_some_
     with store.open(EARLY.request) as run:
         train(Diverging([float("nan"), 0.5]), config, run)
         assert [row["loss"] for row in run.metrics.rows()] == [[None, 0.5]] * 3
-    with pytest.raises(RunFailedError, match="At step 0 'loss' is not finite. Try a lower learning rate"), store.open(
-        STACKED.request
-    ) as run:
+    with (
+        pytest.raises(RunFailedError, match=r"At step 0 'loss' is not finite\. Try a lower"),
+        store.open(STACKED.request) as run,
+    ):
         train(Diverging([float("nan"), float("inf")]), config, run)
     assert sorted(row.status for row in store.runs()) == ["failed", "interrupted"]
 
@@ -369,7 +378,7 @@ def test_a_checkpoint_interval_that_is_no_number_is_refused_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "often")
-    with pytest.raises(UsageError, match="ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got 'often'"):
+    with pytest.raises(UsageError, match=r"ROTE_CHECKPOINT_SECONDS must be a number of seconds\. Got 'often'"):
         EARLY.perform(Store(tmp_path))
 
 
@@ -377,7 +386,7 @@ def test_snapshots_and_the_last_step_keep_their_checkpoints_and_no_other_does(tm
     case = CASES["long"]
     finished(case, Store(tmp_path))
     run = FinishedRun(Store(tmp_path).folder(case.request))
-    assert Checkpoints(run.folder).steps() == [0, 16, 32, 60]
-    weights = [run.checkpoint(step)["model"]["weights.0"] for step in (0, 16, 32, 60)]
+    assert Checkpoints(run.folder).steps() == [0, 8, 16, 40]
+    weights = [run.checkpoint(step)["model"]["weights.0"] for step in (0, 8, 16, 40)]
     assert len({weight.sum().item() for weight in weights}) == 4
     assert torch.equal(weights[0], case.program().model.state_dict()["weights.0"])

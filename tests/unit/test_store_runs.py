@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sqlite3
@@ -106,9 +107,9 @@ def test_a_second_process_cannot_open_or_remove_a_run_that_is_being_written(stor
         (row,) = store.runs()
         assert row.status == "running"
         before = contents(store.root)
-        with pytest.raises(RunLockedError, match=rf"written by process {other.pid}\. Wait for it or stop it") as caught:
-            with store.open(make_request()):
-                pytest.fail("two processes write one run")
+        words = rf"written by process {other.pid}\. Wait for it or stop it"
+        with pytest.raises(RunLockedError, match=words) as caught, store.open(make_request()):
+            pytest.fail("two processes write one run")
         assert str(store.folder(make_request())) in str(caught.value)
         with pytest.raises(RunLockedError):
             store.remove(row.id)
@@ -178,9 +179,13 @@ def test_a_lock_on_a_folder_that_was_removed_meanwhile_is_no_lock_on_the_one_tha
 
 
 def test_a_run_that_fails_keeps_its_traceback_and_can_be_run_again(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), store.open(make_request(), {"steps": "8"}) as run:
-        run.metrics.append({"step": 0})
-        1 / 0  # noqa: B018
+    def fail() -> None:
+        with store.open(make_request(), {"steps": "8"}) as run:
+            run.metrics.append({"step": 0})
+            raise ZeroDivisionError("division by zero")
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     record = Record.read(store.folder(make_request()))
     assert (record.status, record.passed, record.resumed) == ("failed", {"steps": "8"}, 0)
     assert record.error is not None
@@ -208,10 +213,14 @@ def test_an_interrupted_run_is_not_a_failed_one(store: Store, error: type[BaseEx
 
 
 def test_seconds_add_up_over_resumptions_and_the_first_start_stays(store: Store) -> None:
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt), store.open(make_request()) as run:
+    def work_for_a_while() -> None:
+        with store.open(make_request()) as run:
             run._since -= 100  # as if it had run that long
             raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            work_for_a_while()
     record = Record.read(store.folder(make_request()))
     assert 200 <= record.seconds < 210
     assert record.resumed == 1
@@ -426,7 +435,7 @@ def test_a_run_is_found_by_the_start_of_its_id_unless_that_is_unknown_or_stands_
     for request in requests:
         assert store.find(request.id) == store.folder(request)
     first = sorted(request.id for request in requests)
-    shared = next(a[0] for a, b in zip(first, first[1:], strict=False) if a[0] == b[0])
+    shared = next(a[0] for a, b in itertools.pairwise(first) if a[0] == b[0])
     with pytest.raises(UsageError, match=rf"The id '{shared}' stands for \d+ runs: .*Give more of it") as caught:
         store.find(shared)
     assert all((request.id in str(caught.value)) == request.id.startswith(shared) for request in requests)

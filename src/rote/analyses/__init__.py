@@ -3,8 +3,40 @@
 Imported eagerly: some functions have the name of their file, and a lazy façade would hand out the module instead.
 """
 
-from rote.analyses.decomposition import Parts, decompose, decompose_all, interdependence
+from rote.analyses.clustering import ClusterTree, cluster
+from rote.analyses.decomposition import Parts, decompose, decompose_all
+from rote.analyses.diagnosis import Diagnosis, diagnose
+from rote.analyses.gates import ActivationDistribution, GateSaturation, activation_distribution, gate_saturation
+from rote.analyses.interdependence import Interdependence, interdependence
+from rote.analyses.neurons import strong_neurons
 from rote.analyses.result import Result, analyses
+from rote.analyses.surgery import prune, substitute
 from rote.analyses.trace import Trace, trace
+from rote.analyses.weights import NeuronGraph, WeightMap, neuron_graph, weight_map
 
-__all__ = ["Parts", "Result", "Trace", "analyses", "decompose", "decompose_all", "interdependence", "trace"]
+__all__ = [
+    "ActivationDistribution",
+    "ClusterTree",
+    "Diagnosis",
+    "GateSaturation",
+    "Interdependence",
+    "NeuronGraph",
+    "Parts",
+    "Result",
+    "Trace",
+    "WeightMap",
+    "activation_distribution",
+    "analyses",
+    "cluster",
+    "decompose",
+    "decompose_all",
+    "diagnose",
+    "gate_saturation",
+    "interdependence",
+    "neuron_graph",
+    "prune",
+    "strong_neurons",
+    "substitute",
+    "trace",
+    "weight_map",
+]

@@ -64,6 +64,8 @@ class BothParts:
     def product(self, gate: Parted, source: Parted) -> Parted:
         rg, ig, bg = gate.relevant, gate.irrelevant, gate.bias
         rs, i_s, bs = source.relevant, source.irrelevant, source.bias
+        if source.whole:
+            raise TypeError("The source of a product must be decomposed; only gates may be whole.")
         if gate.whole:
             return Parted(gate.total * rs, gate.total * i_s, gate.total * bs)
         relevant = rg * rs + rg * bs + bg * rs

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from rote.cells import mask_of
+from rote.cells import State, mask_of
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
+
+WHOLE = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Inputs:
     def time(self) -> int:
         return self.vectors.shape[1]
 
+    def rows(self, rows: slice) -> Inputs:
+        """Some of the sequences."""
+        tokens, lengths = (None if part is None else part[rows] for part in (self.tokens, self.lengths))
+        return Inputs(tokens, self.vectors[rows], lengths, self.mask[rows])
+
 
 def as_model(model: Any) -> SequenceModel:
     if not isinstance(model, SequenceModel):
@@ -41,12 +48,23 @@ def as_model(model: Any) -> SequenceModel:
             f"'model' must be a Rote model. Got {type(model).__name__}. "
             "Wrap your modules: rote.adapt(recurrent=..., embedding=..., readout=...)."
         )
+    like = model.recurrent.cell(0).weight_hh
     for name, weight in model.named_parameters():
-        if not bool(torch.isfinite(weight).all()):
+        if not _finite(weight):
             raise UsageError(
                 f"The weight {name!r} of the model has NaN or infinite values; nothing can be measured on it."
             )
+        if (weight.dtype, weight.device) != (like.dtype, like.device):
+            raise UsageError(
+                f"The weights of the model must agree in dtype and device. 'recurrent' has {like.dtype} on "
+                f"{like.device}, {name!r} {weight.dtype} on {weight.device}. Convert with module.to(...)."
+            )
     return model
+
+
+def _finite(values: Tensor) -> bool:
+    """A sum is quick, and finite only if all values are; it may overflow, so that a bad sum is looked into."""
+    return bool(torch.isfinite(values.detach().sum())) or bool(torch.isfinite(values).all())
 
 
 def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None) -> Inputs:
@@ -78,7 +96,7 @@ def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths:
 
 
 def _token_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-    if tokens.dtype not in (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8):
+    if tokens.dtype not in WHOLE:
         raise UsageError(f"'tokens' must be whole numbers (torch.long). Got {tokens.dtype}.")
     if tokens.dim() == 1:
         tokens = tokens[None]
@@ -99,7 +117,7 @@ def _vectors(inputs: Tensor, size: int, weight: Tensor) -> Tensor:
         inputs = inputs[None]
     if inputs.dim() != 3 or inputs.shape[2] != size:
         raise UsageError(f"Without an embedding the inputs are [batch, time, {size}]. Got {tuple(inputs.shape)}.")
-    if not bool(torch.isfinite(inputs).all()):
+    if not _finite(inputs):
         raise UsageError("The inputs have NaN or infinite values.")
     return inputs.detach()
 
@@ -107,8 +125,11 @@ def _vectors(inputs: Tensor, size: int, weight: Tensor) -> Tensor:
 def _lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
     if lengths is None:
         return None
-    given = torch.as_tensor(lengths)
-    if given.dtype.is_floating_point or given.dtype == torch.bool or given.shape != (batch,):
+    try:
+        given = torch.as_tensor(lengths)
+    except (TypeError, ValueError, RuntimeError):
+        raise UsageError(f"'lengths' must be {batch} whole numbers, one per sequence. Got {lengths!r}.") from None
+    if given.dtype not in WHOLE or given.shape != (batch,):
         raise UsageError(
             f"'lengths' must be {batch} whole numbers, one per sequence. Got {tuple(given.shape)} of {given.dtype}."
         )
@@ -116,3 +137,34 @@ def _lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
     if len(wrong):
         raise UsageError(f"'lengths' must lie in 1 to {time}, the steps of the tensor. Got {int(wrong[0])}.")
     return given.long()
+
+
+def check_initial(model: SequenceModel, inputs: Inputs, initial: Any) -> list[State]:
+    """The states before the first step, as one tuple per layer and direction; zeros for None.
+
+    ``initial`` may also have torch's form: h [layers * directions, batch, unit], or (h, c) of such tensors.
+    """
+    recurrent = model.recurrent
+    zero = recurrent.zero_states(inputs.batch)
+    if initial is None:
+        return zero
+    if isinstance(initial, Tensor):
+        initial = (initial,)
+    try:
+        if all(isinstance(value, Tensor) for value in initial):  # torch's form: by state, then by layer
+            initial = list(zip(*initial, strict=True))
+        given = [tuple(value.detach().to(zero[0][0].device) for value in state) for state in initial]
+    except (TypeError, AttributeError, ValueError):
+        given = []
+    wanted, shapes = ([[tuple(value.shape) for value in state] for state in states] for states in (zero, given))
+    if wanted != shapes:
+        raise UsageError(
+            f"'initial' must hold, for each layer and direction, the states {', '.join(recurrent.cell(0).state_names)} "
+            f"of {wanted[0][0]}; or be what torch's module takes. Wanted {wanted}. Got {shapes or repr(initial)}."
+        )
+    for value in (value for state in given for value in state):
+        if value.dtype != zero[0][0].dtype:
+            raise UsageError(f"'initial' must have the model's dtype {zero[0][0].dtype}. Got {value.dtype}.")
+        if not _finite(value):
+            raise UsageError("'initial' has NaN or infinite values.")
+    return given

@@ -1,125 +1,142 @@
-"""Carrying parts of the state through layers, directions and time, for many spans at once.
-
-Spans are ordered by their first position: before it the relevant part is exactly zero, so that at step t only the
-spans that have begun are computed.
-"""
+"""Carrying parts of the state through layers, directions and time, for many spans at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from rote.analyses.both_parts import BothParts, Parted
+from rote.analyses.branches import Branches, branch, separate
 from rote.analyses.inputs import Inputs
 from rote.analyses.spans import BiasRule, bias_positions
-from rote.analyses.splitting import Relevant, Rules, Split
-from rote.cells import Cell, Recurrent, State
+from rote.analyses.splitting import Chosen, Relevant, Rules, Split, part_of
+from rote.cells import Recurrent, State
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-ERROR_CHUNK = 128  # spans whose error is measured at once
+# Pairs of a sequence and a span that are computed at once: enough to keep the matrix products busy, few enough for
+# the processor's cache.
+ROWS = 1024
 
 
 @dataclass(frozen=True)
-class Positions:
-    """The positions of each span, [batch or 1, span, time], and the rule for products of biases."""
+class Question:
+    """What is asked of a model: the part of its states that comes from each span."""
 
-    inside: Bool[Tensor, "batch span time"]
-    rule: BiasRule
+    recurrent: Recurrent
+    inputs: Inputs
+    inside: Bool[Tensor, "batch span time"]  # the positions of each span; one row if all sequences have the same
+    bias_rule: BiasRule
+    rules: Rules
+    initial: list[State]
+    marked: bool  # the initial states are relevant
 
     @cached_property
-    def bias(self) -> Tensor:
-        return bias_positions(self.inside, self.rule)
+    def bias(self) -> Bool[Tensor, "batch span time"]:
+        """Where products of biases count as the span's."""
+        inside = self.inside
+        if self.bias_rule == "exclusive_end" and self.inputs.lengths is not None:
+            inside = inside & self.inputs.mask[:, None]  # a span that reaches beyond its row ends with the row
+        return bias_positions(inside, self.bias_rule)
 
     @property
-    def count(self) -> int:
+    def spans(self) -> int:
         return self.inside.shape[1]
 
-    def begin(self) -> list[int]:
-        """The first position of each span in any sequence; the sequence's length for a span without positions."""
-        any_row = self.inside.any(0)
-        first = torch.where(any_row.any(-1), any_row.int().argmax(-1), self.inside.shape[2])
-        return [int(position) for position in first]
+    def block(self, rows: slice, spans: slice = slice(None)) -> Question:
+        """The same question about some sequences and spans."""
+        return replace(
+            self,
+            inputs=self.inputs.rows(rows),
+            inside=(self.inside if len(self.inside) == 1 else self.inside[rows])[:, spans],
+            initial=[tuple(value[rows] for value in state) for state in self.initial],
+        )
 
-    def select(self, index: Tensor | slice) -> Positions:
-        return Positions(self.inside[:, index], self.rule)
+    def times(self, direction: int) -> range:
+        return range(self.inputs.time) if direction == 0 else range(self.inputs.time - 1, -1, -1)
+
+    def state(self, layer: int, direction: int) -> State:
+        return self.initial[layer * self.recurrent.directions + direction]
 
 
 @torch.no_grad()
 def relevant_states(
-    recurrent: Recurrent, inputs: Inputs, positions: Positions, rules: Rules, initial: list[State], marked: bool
+    question: Question,
 ) -> tuple[Float[Tensor, "batch time unit"], Float[Tensor, "batch span time unit"]]:
     """The true states of the top layer and the relevant part of them for every span."""
-    begin = torch.tensor([0] * positions.count if marked else positions.begin())
-    order = begin.argsort(stable=True)
-    chosen = positions.select(order.to(positions.inside.device))
-    counts = [int((begin <= t).sum()) for t in range(inputs.time)]
-    total, relevant = inputs.vectors, None
+    inputs, size = question.inputs, question.recurrent.output_size
+    hidden = inputs.vectors.new_empty(inputs.batch, inputs.time, size)
+    relevant = inputs.vectors.new_empty(inputs.batch, question.spans, inputs.time, size)
+    block = max(1, ROWS // max(1, question.spans))
+    for first in range(0, inputs.batch, block):
+        rows = slice(first, first + block)
+        _relevant_block(question.block(rows), hidden[rows], relevant[rows])
+    return hidden, relevant
+
+
+def _relevant_block(question: Question, hidden: Tensor, relevant: Tensor) -> None:
+    """Fill ``hidden`` [batch, time, unit] and ``relevant`` [batch, span, time, unit]."""
+    recurrent, dtype = question.recurrent, hidden.dtype
+    directions = range(recurrent.directions)
+    plans = [branch(question.inside, question.bias, question.times(d), dtype, question.marked) for d in directions]
+    total, below = question.inputs.vectors, None
     for layer in range(recurrent.layers):
-        outputs = []
-        for direction in range(recurrent.directions):
-            cell = recurrent.cell(layer, direction)
-            state = initial[layer * recurrent.directions + direction]
-            # Backward in time the spans begin in another order: there all of them are computed at each step.
-            active = counts if direction == 0 and recurrent.directions == 1 else [positions.count] * inputs.time
-            outputs.append(
-                _relevant_layer(cell, total, relevant, inputs, chosen, rules, state, marked, active, direction)
-            )
-        total = torch.cat([hidden for hidden, _ in outputs], dim=-1)
-        relevant = torch.cat([part for _, part in outputs], dim=-1) if len(outputs) > 1 else outputs[0][1]
-    assert relevant is not None
-    return total, relevant[:, order.argsort().to(relevant.device)]
+        tops = [_relevant_layer(question, layer, d, plans[d], total, below) for d in directions]
+        total = torch.cat([states for states, _ in tops], dim=-1)
+        below = tops[0][1]
+        last = layer == recurrent.layers - 1
+        if len(tops) > 1 or last:
+            for d, part in enumerate(relevant.chunk(len(tops), dim=-1)):
+                for t, branches in plans[d].items():
+                    branches.write(tops[d][1][t], part[:, :, t])
+        if len(tops) > 1 and not last:
+            # The layer above sees both directions, in which no two spans agree: each goes its own way.
+            below = dict(enumerate(relevant.clone().unbind(2)))
+            plans = [separate(question.inside, question.bias, question.times(d), dtype) for d in directions]
+    hidden.copy_(total)
 
 
 def _relevant_layer(
-    cell: Cell,
-    total: Tensor,
-    relevant: Tensor | None,  # None at the bottom, where it is the input at the span's positions
-    inputs: Inputs,
-    positions: Positions,
-    rules: Rules,
-    state: State,
-    marked: bool,
-    active: list[int],
+    question: Question,
+    layer: int,
     direction: int,
-) -> tuple[Tensor, Tensor]:
-    batch, spans, size = inputs.batch, positions.count, cell.hidden_size
-    projected, dtype = cell.project(total), total.dtype
-    inside, bias = positions.inside.to(dtype)[..., None], positions.bias.to(dtype)[..., None]
-    hidden = total.new_zeros(batch, inputs.time, size)
-    part = total.new_zeros(batch, spans, inputs.time, size)
-    a = Relevant(rules)
-    whole = [value[:, None] for value in state]
-    parts = [value[:, None].expand(-1, spans, -1) if marked else total.new_zeros(batch, 0, size) for value in state]
-    for t in _times(inputs.time, direction):
-        n = active[t]
-        begun = [
-            torch.cat([old, old.new_zeros(batch, n - old.shape[1], size)], 1) if n > old.shape[1] else old
-            for old in parts
-        ]
-        now = projected[:, t, None]
-        own = inside[:, :n, t] * now if relevant is None else cell.project(relevant[:, :n, t])
-        a.bias_counts = bias[:, :n, t]
-        new = cell.step(a, Split(now, own), tuple(map(Split, whole, begun)))
+    plan: dict[int, Branches],
+    total: Tensor,
+    below: dict[int, Tensor] | None,  # the relevant part of ``total`` by step; None at the bottom
+) -> tuple[Tensor, dict[int, Tensor]]:
+    """The true states [batch, time, unit] and, by step, the relevant parts [batch, branch, unit]."""
+    inputs, a = question.inputs, Relevant(question.rules)
+    cell = question.recurrent.cell(layer, direction)
+    projected = cell.project(total)[:, :, None]
+    hidden = total.new_empty(inputs.batch, inputs.time, cell.hidden_size)
+    series: dict[int, Tensor] = {}
+    whole = [value[:, None] for value in question.state(layer, direction)]
+    parts = [value if question.marked else value[:, :0] for value in whole]
+    for t, branches in plan.items():
+        begun = [branches.grow(part) for part in parts]
+        a.bias_counts = branches.bias
+        if below is not None:
+            own: Tensor | Chosen | float = cell.project(below[t])
+        else:
+            own = 0.0 if branches.inside is None else Chosen(branches.inside, projected[:, t])
+        new = cell.step(a, Split(projected[:, t], own), tuple(map(Split, whole, begun)))
         keep = None if inputs.lengths is None else inputs.mask[:, t, None, None]
         whole = [_held(value.total, old, keep) for value, old in zip(new, whole, strict=True)]
-        parts = [_held(_as_part(value, n), old, keep) for value, old in zip(new, begun, strict=True)]
+        parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(new, begun, strict=True)]
         hidden[:, t] = (whole[0] if keep is None else whole[0] * keep)[:, 0]
-        part[:, :n, t] = parts[0] if keep is None else parts[0] * keep
-    return hidden, part
+        series[t] = parts[0] if keep is None else parts[0] * keep
+    return hidden, series
 
 
-def _as_part(value: Split, n: int) -> Tensor:
-    assert value.relevant is not None
-    if isinstance(value.relevant, Tensor):
-        return value.relevant.expand(-1, n, -1)
-    return torch.full_like(value.total, value.relevant).expand(-1, n, -1)
+def _settled(a: Relevant, value: Split, like: Tensor) -> Tensor:
+    """A state never keeps a part made by biases alone, also if the cell forgot to settle it."""
+    part = part_of(a.settle(value))
+    return part.expand_as(like) if isinstance(part, Tensor) else torch.full_like(like, part)
 
 
 def _held(new: Tensor, old: Tensor, keep: Tensor | None) -> Tensor:
@@ -127,86 +144,54 @@ def _held(new: Tensor, old: Tensor, keep: Tensor | None) -> Tensor:
     return new if keep is None else torch.where(keep, new, old)
 
 
-def _times(time: int, direction: int) -> Iterator[int]:
-    return iter(range(time)) if direction == 0 else iter(reversed(range(time)))
-
-
 @torch.no_grad()
-def measured_error(
-    recurrent: Recurrent,
-    inputs: Inputs,
-    positions: Positions,
-    rules: Rules,
-    initial: list[State],
-    marked: bool,
-    hidden: Tensor,
-) -> Float[Tensor, "batch span"]:
-    """max over steps of ||relevant + irrelevant - state||, over the largest ||state||; each part from its recursion."""
+def measured_error(question: Question, hidden: Tensor, relevant: Tensor) -> Float[Tensor, "batch span"]:
+    """The largest ||relevant + irrelevant - state|| over all steps, over the largest ||state||.
+
+    The irrelevant part comes from a recursion of its own that does not know the true state.
+    """
     scale = hidden.norm(dim=-1).amax(-1).clamp(min=torch.finfo(hidden.dtype).tiny)[:, None]
-    errors = []
-    for first in range(0, positions.count, ERROR_CHUNK):
-        chosen = positions.select(slice(first, first + ERROR_CHUNK))
-        parted = _both_parts(recurrent, inputs, chosen, rules, initial, marked)
-        difference = parted.total - hidden[:, None]
-        errors.append(difference.norm(dim=-1).amax(-1) / scale)
-    return torch.cat(errors, dim=1) if errors else hidden.new_zeros(inputs.batch, 0)
+    errors = hidden.new_zeros(relevant.shape[:2])
+    spans = min(max(1, question.spans), ROWS)
+    for row in range(0, len(hidden), block := max(1, ROWS // spans)):
+        for span in range(0, question.spans, spans):
+            rows, chosen = slice(row, row + block), slice(span, span + spans)
+            irrelevant = _both_parts(question.block(rows, chosen)).irrelevant
+            difference = relevant[rows, chosen] + irrelevant - hidden[rows, None]
+            errors[rows, chosen] = difference.norm(dim=-1).amax(-1) / scale[rows]
+    return errors
 
 
-def _both_parts(
-    recurrent: Recurrent, inputs: Inputs, positions: Positions, rules: Rules, initial: list[State], marked: bool
-) -> Parted:
-    inside = positions.inside.to(inputs.vectors.dtype)[..., None]
-    below = Parted(inside * inputs.vectors[:, None], (1 - inside) * inputs.vectors[:, None], torch.zeros(()).to(inside))
+def _both_parts(question: Question) -> Parted:
+    recurrent, vectors = question.recurrent, question.inputs.vectors[:, None]
+    inside = question.inside.to(vectors.dtype)[..., None]
+    below = Parted(inside * vectors, (1 - inside) * vectors, vectors.new_zeros(()))
     for layer in range(recurrent.layers):
-        outputs = []
-        for direction in range(recurrent.directions):
-            state = initial[layer * recurrent.directions + direction]
-            outputs.append(
-                _both_layer(recurrent.cell(layer, direction), below, inputs, positions, rules, state, marked, direction)
-            )
-        below = Parted(
-            torch.cat([output.relevant for output in outputs], dim=-1),
-            torch.cat([output.irrelevant for output in outputs], dim=-1),
-            below.bias,
-        )
+        outputs = [_both_layer(question, layer, direction, below) for direction in range(recurrent.directions)]
+        parts = [torch.cat(part, dim=-1) for part in zip(*outputs, strict=True)]
+        below = Parted(parts[0], parts[1], below.bias)
     return below
 
 
-def _both_layer(
-    cell: Cell,
-    below: Parted,
-    inputs: Inputs,
-    positions: Positions,
-    rules: Rules,
-    state: State,
-    marked: bool,
-    direction: int,
-) -> Parted:
-    a, bias = BothParts(rules), positions.bias.to(below.relevant.dtype)[..., None]
-    shape = (inputs.batch, positions.count, cell.hidden_size)
+def _both_layer(question: Question, layer: int, direction: int, below: Parted) -> tuple[Tensor, Tensor]:
+    inputs, cell, a = question.inputs, question.recurrent.cell(layer, direction), BothParts(question.rules)
+    bias = question.bias.to(below.relevant.dtype)[..., None]
+    shape = (inputs.batch, question.spans, cell.hidden_size)
     none = below.relevant.new_zeros(shape)
-    given = [value[:, None].expand(shape) for value in state]
-    current: tuple[Any, ...] = tuple(
-        Parted(value, none, none) if marked else Parted(none, value, none) for value in given
-    )
-    series: dict[int, Parted] = {}
-    for t in _times(inputs.time, direction):
+    given = [value[:, None].expand(shape) for value in question.state(layer, direction)]
+    current = [Parted(value, none, none) if question.marked else Parted(none, value, none) for value in given]
+    series: dict[int, tuple[Tensor, Tensor]] = {}
+    for t in question.times(direction):
         a.bias_counts = bias[:, :, t]
         relevant, irrelevant = cell.project(below.relevant[:, :, t]), cell.project(below.irrelevant[:, :, t])
         now = Parted(relevant, irrelevant, torch.zeros_like(relevant))
-        new = cell.step(a, now, current)
-        if inputs.lengths is None:
-            current, series[t] = new, new[0]
-        else:
-            keep = inputs.mask[:, t, None, None]
-            current = tuple(
-                Parted(torch.where(keep, n.relevant, o.relevant), torch.where(keep, n.irrelevant, o.irrelevant), none)
-                for n, o in zip(new, current, strict=True)
-            )
-            series[t] = Parted(current[0].relevant * keep, current[0].irrelevant * keep, none)
+        new = [a.settle(value) for value in cell.step(a, now, tuple(current))]
+        keep = None if inputs.lengths is None else inputs.mask[:, t, None, None]
+        current = [
+            Parted(_held(value.relevant, old.relevant, keep), _held(value.irrelevant, old.irrelevant, keep), none)
+            for value, old in zip(new, current, strict=True)
+        ]
+        shown = (current[0].relevant, current[0].irrelevant)
+        series[t] = shown if keep is None else (shown[0] * keep, shown[1] * keep)
     ordered = [series[t] for t in range(inputs.time)]
-    return Parted(
-        torch.stack([value.relevant for value in ordered], dim=2),
-        torch.stack([value.irrelevant for value in ordered], dim=2),
-        below.bias,
-    )
+    return torch.stack([part for part, _ in ordered], dim=2), torch.stack([part for _, part in ordered], dim=2)

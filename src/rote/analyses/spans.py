@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -30,22 +31,32 @@ def span_masks(
                 f"'spans' as a tensor must be bool [batch={batch}, span, time={time}]. "
                 f"Got {spans.dtype} {tuple(spans.shape)}."
             )
-        return spans.to(device)
-    mask = torch.zeros(1, len(spans), time, dtype=torch.bool)
-    for index, span in enumerate(spans):
-        try:
-            start, end = (int(bound) for bound in span)
-        except (TypeError, ValueError):
-            raise UsageError(f"Each of 'spans' is a pair (start, end), both inclusive. Got {span!r}.") from None
-        if start > end:
-            raise UsageError(f"A span's start must not lie behind its end. Got {(start, end)}.")
-        if start < 0 or end >= time:
-            raise UsageError(f"Each of 'spans' must lie inside the sequence of {time} steps. Got {(start, end)}.")
-        mask[0, index, start : end + 1] = True
-    return mask.to(device)
+        return spans.to(device, copy=True)  # a result does not change with the caller's tensor
+    try:
+        spans = list(spans)
+    except TypeError:
+        raise UsageError(f"'spans' must be a list of pairs (start, end) or a bool tensor. Got {spans!r}.") from None
+    checked = [_bounds(span, time) for span in spans]
+    start, end = torch.tensor(checked, dtype=torch.long, device=device).view(-1, 2).T[:, None, :, None]
+    steps = torch.arange(time, device=device)
+    mask: Tensor = (steps >= start) & (steps <= end)
+    return mask
+
+
+def _bounds(span: Any, time: int) -> tuple[int, int]:
+    try:
+        start, end = (operator.index(bound) for bound in span)
+    except (TypeError, ValueError):
+        raise UsageError(f"Each of 'spans' is a pair (start, end), both inclusive. Got {span!r}.") from None
+    if start > end:
+        raise UsageError(f"A span's start must not lie behind its end. Got {(start, end)}.")
+    if start < 0 or end >= time:
+        raise UsageError(f"Each of 'spans' must lie inside the sequence of {time} steps. Got {(start, end)}.")
+    return start, end
 
 
 def bias_positions(inside: Tensor, rule: BiasRule) -> Bool[Tensor, "batch span time"]:
+    """ "exclusive_end" leaves out the last position of a span, also of one with gaps."""
     if rule == "never":
         return torch.zeros_like(inside)
     if rule == "in_span":

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import torch
@@ -25,7 +26,8 @@ from torch import Tensor
 
 Interactions = Literal["relevant", "source"]
 Linearization = Literal["bias_first", "shapley"]
-Number = Tensor | float
+Number = Tensor | float  # a float 0.0 stands for a part that is absent
+Function = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -35,21 +37,29 @@ class Rules:
     output_gate: bool = False
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The relevant part of an input: all of ``value`` [batch, 1, row] where ``inside`` [batch, span, 1] is 1."""
+
+    inside: Tensor
+    value: Tensor
+
+
 @dataclass
 class Split:
     """A value in parts. ``relevant`` is None for a value that is used whole (an output gate)."""
 
     total: Tensor  # [batch, 1, unit]: the same for every span
-    relevant: Number | None  # [batch, span, unit]
+    relevant: Number | Chosen | None  # [batch, span, unit]
     bias: Number = 0.0
 
     def __add__(self, other: Split) -> Split:
         if self.relevant is None or other.relevant is None:
             return Split(self.total + other.total, None)
-        return Split(self.total + other.total, _add(self.relevant, other.relevant), _add(self.bias, other.bias))
+        return Split(self.total + other.total, _join(self.relevant, other.relevant), _add(self.bias, other.bias))
 
     def __rsub__(self, one: float) -> Split:
-        return Split(one - self.total, None if self.relevant is None else -self.relevant, one - self.bias)
+        return Split(one - self.total, None if self.relevant is None else -part_of(self), one - self.bias)
 
 
 class Relevant:
@@ -60,45 +70,58 @@ class Relevant:
         self.bias_counts: Tensor | None = None
 
     def linear(self, value: Split, weight: Tensor) -> Split:
-        part = value.relevant
-        return Split(value.total @ weight.T, part @ weight.T if isinstance(part, Tensor) else part)
+        if value.relevant is None:
+            return Split(value.total @ weight.T, None)
+        parts = [
+            part @ weight.T if isinstance(part, Tensor) else part * weight.sum(1) if part else 0.0
+            for part in (part_of(value), value.bias)
+        ]
+        return Split(value.total @ weight.T, *parts)
 
     def constant(self, bias: Tensor) -> Split:
         return Split(bias, 0.0, bias)
 
     def pieces(self, value: Split, sizes: Sequence[int]) -> tuple[Split, ...]:
-        n, sizes = len(sizes), list(sizes)
-
-        def cut(part: Number | None) -> Sequence[Number | None]:
-            return part.split(sizes, dim=-1) if isinstance(part, Tensor) else [part] * n
-
-        totals = value.total.split(sizes, dim=-1)
-        return tuple(map(Split, totals, cut(value.relevant), cut(value.bias)))  # type: ignore[arg-type]
+        totals, biases = value.total.split_with_sizes(sizes, -1), _cut(value.bias, sizes)
+        if isinstance(value.relevant, Chosen):
+            inside, cut = value.relevant.inside, value.relevant.value.split_with_sizes(sizes, -1)
+            return tuple(Split(t, Chosen(inside, c), b) for t, c, b in zip(totals, cut, biases, strict=True))
+        parts = [None] * len(sizes) if value.relevant is None else _cut(value.relevant, sizes)
+        return tuple(map(Split, totals, parts, biases))
 
     def sigmoid(self, value: Split) -> Split:
-        return self._apply(torch.sigmoid, value)
+        return self._apply(value, torch.sigmoid, torch.sigmoid_, 1)
 
     def tanh(self, value: Split) -> Split:
-        return self._apply(torch.tanh, value)
+        # tanh(x) = 2 sigmoid(2x) - 1: torch's sigmoid is six times as fast as its tanh.
+        return self._apply(value, torch.tanh, torch.sigmoid_, 2)
 
     def relu(self, value: Split) -> Split:
-        return self._apply(torch.relu, value)
+        return self._apply(value, torch.relu, torch.relu_, 1)
 
     def product(self, gate: Split, source: Split) -> Split:
         total = gate.total * source.total
         if source.relevant is None:
             raise TypeError("The source of a product must be decomposed; only gates may be whole.")
+        part, bias = part_of(source), source.bias
         if gate.relevant is None:
-            return Split(total, gate.total * source.relevant, gate.total * source.bias)
-        weight = gate.total if self.rules.interactions == "source" else _add(gate.relevant, gate.bias)
-        relevant = _add(_times(weight, source.relevant), _times(gate.relevant, source.bias))
-        return Split(total, relevant, _times(gate.bias, source.bias))
+            return Split(total, _times(gate.total, part), _times(gate.total, bias))
+        own = part_of(gate)
+        weight = gate.total if self.rules.interactions == "source" else _add(own, gate.bias)
+        relevant = _times(weight, part)
+        if isinstance(relevant, Tensor) and isinstance(own, Tensor) and isinstance(bias, Tensor):
+            relevant = torch.addcmul(relevant, own, bias)
+        else:
+            relevant = _add(relevant, _times(own, bias))
+        return Split(total, relevant, _times(gate.bias, bias))
 
     def settle(self, value: Split) -> Split:
-        assert value.relevant is not None
-        if self.bias_counts is None or not isinstance(value.bias, Tensor):
-            return Split(value.total, value.relevant)
-        return Split(value.total, _add(value.relevant, self.bias_counts * value.bias))
+        part = part_of(value)
+        if self.bias_counts is None or _absent(value.bias):
+            return Split(value.total, part)
+        if isinstance(part, Tensor) and isinstance(value.bias, Tensor):
+            return Split(value.total, torch.addcmul(part, self.bias_counts, value.bias))
+        return Split(value.total, _add(part, self.bias_counts * value.bias))
 
     def readout_gate(self, value: Split) -> Split:
         return value if self.rules.output_gate else Split(value.total, None)
@@ -106,26 +129,29 @@ class Relevant:
     def gate(self, name: str, value: Split) -> Split:
         return value
 
-    def _apply(self, function: Callable[[Tensor], Tensor], value: Split) -> Split:
+    def _apply(self, value: Split, function: Function, in_place: Function, k: int) -> Split:
+        """``function``(x) is k in_place(k x) plus a constant."""
         total = function(value.total)
         if value.relevant is None:
             return Split(total, None)
+        r, b = part_of(value), value.bias
         if self.rules.linearization == "shapley":
-            irrelevant = value.total - value.relevant - value.bias
-            relevant, _, bias = shapley(function, value.relevant, irrelevant, value.bias)
+            relevant, _, bias = shapley(function, r, value.total - r - b, b)
             return Split(total, relevant, bias)
-        r, b = _tensor(value.relevant, value.total), value.bias
-        alone = function(b) if isinstance(b, Tensor) else float(function(torch.tensor(b)))
-        # In place on fresh tensors: this is where most of the time goes.
-        relevant = function(r + b).sub_(alone).add_(total).sub_(function(value.total - r)).mul_(0.5)
-        return Split(total, relevant, alone)
+        alone = function(b) if isinstance(b, Tensor) else _at(function, b)
+        if not isinstance(r, Tensor):
+            return Split(total, 0.0, alone)
+        # As few passes as possible: this is where most of the time goes.
+        with_bias, without = _plus(r, b, k), torch.sub(value.total if k == 1 else k * value.total, r, alpha=k)
+        difference = in_place(with_bias).sub_(in_place(without))
+        return Split(total, torch.add((total - alone) / 2, difference, alpha=k / 2), alone)
 
 
-def shapley(
-    function: Callable[[Tensor], Tensor], relevant: Number, irrelevant: Tensor, bias: Number
-) -> tuple[Tensor, Tensor, Tensor]:
+def shapley(function: Function, relevant: Number, irrelevant: Tensor, bias: Number) -> tuple[Tensor, Tensor, Tensor]:
     """Shapley values of the three parts in function(r + i + b); function(0) stays with the bias."""
-    r, i, b = (_tensor(part, irrelevant) for part in (relevant, irrelevant, bias))
+    r, i, b = (
+        part if isinstance(part, Tensor) else torch.full_like(irrelevant, part) for part in (relevant, irrelevant, bias)
+    )
     nothing, all_three = function(torch.zeros_like(i)), function(r + i + b)
     alone = [function(part) for part in (r, i, b)]
     ri, rb, ib = function(r + i), function(r + b), function(i + b)
@@ -142,18 +168,49 @@ def shapley(
     )
 
 
+@cache
+def _at(function: Function, x: float) -> float:
+    return float(function(torch.tensor(x, dtype=torch.float64)))
+
+
+def part_of(value: Split) -> Number:
+    """The relevant part, worked out if it is still a choice of inputs."""
+    assert value.relevant is not None
+    part = value.relevant
+    return part.inside * part.value if isinstance(part, Chosen) else part
+
+
+def _join(a: Number | Chosen, b: Number | Chosen) -> Number | Chosen:
+    if isinstance(a, Chosen) and isinstance(b, Tensor):
+        return torch.addcmul(b, a.inside, a.value)
+    if isinstance(b, Chosen) and isinstance(a, Tensor):
+        return torch.addcmul(a, b.inside, b.value)
+    if _absent(a) or _absent(b):
+        return b if _absent(a) else a
+    parts = [part.inside * part.value if isinstance(part, Chosen) else part for part in (a, b)]
+    return parts[0] + parts[1]
+
+
+def _absent(part: Number | Chosen) -> bool:
+    return isinstance(part, float) and part == 0.0
+
+
 def _add(a: Number, b: Number) -> Number:
-    """Skips the exact zeros that stand for absent parts."""
-    if isinstance(a, float) and a == 0.0:
+    if _absent(a):
         return b
-    return a if isinstance(b, float) and b == 0.0 else a + b
+    return a if _absent(b) else a + b
 
 
 def _times(a: Number, b: Number) -> Number:
-    if (isinstance(a, float) and a == 0.0) or (isinstance(b, float) and b == 0.0):
-        return 0.0
-    return a * b
+    return 0.0 if _absent(a) or _absent(b) else a * b
 
 
-def _tensor(part: Number, like: Tensor) -> Tensor:
-    return part if isinstance(part, Tensor) else torch.full_like(like, part)
+def _plus(part: Tensor, bias: Number, k: int) -> Tensor:
+    """A fresh k (part + bias)."""
+    if isinstance(bias, Tensor):
+        return torch.add(bias if k == 1 else k * bias, part, alpha=k)
+    return torch.add(part, bias) if k == 1 else torch.mul(part, k).add_(k * bias)
+
+
+def _cut(part: Number, sizes: Sequence[int]) -> Sequence[Number]:
+    return part.split_with_sizes(sizes, -1) if isinstance(part, Tensor) else [part] * len(sizes)

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-from rote.analyses.inputs import as_model, check_inputs
+from rote.analyses.inputs import as_model, check_initial, check_inputs
 from rote.analyses.result import Result, analyses, rows_of
 from rote.cells import unroll
-from rote.cells.recurrent import States
 from rote.models.sequence import SequenceModel
 from rote.store import Column, Table
 
@@ -59,17 +58,17 @@ class Trace(Result):
 
 
 @analyses.register("trace")
-def trace(
-    model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None, *, initial: States | None = None
-) -> Trace:
-    """States, gates and logits at every step of every layer."""
+def trace(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None, *, initial: Any = None) -> Trace:
+    """States, gates and logits at every step of every layer.
+
+    initial: the states before the first step, by layer and direction, or in the form that torch's module takes.
+    """
     model = as_model(model)
     inputs = check_inputs(model, tokens, lengths)
-    recurrent = model.recurrent
+    recurrent, start = model.recurrent, check_initial(model, inputs, initial)
     states: dict[Key, dict[str, Tensor]] = {}
     gates: dict[Key, dict[str, Tensor]] = {}
     with torch.no_grad():
-        start = list(initial) if initial is not None else recurrent.zero_states(inputs.batch)
         values, mask = inputs.vectors, None if inputs.lengths is None else inputs.mask
         for layer in range(recurrent.layers):
             outputs = []

@@ -75,6 +75,7 @@ class Cell(nn.Module, ABC):
         super().__init__()
         if input_size < 1 or hidden_size < 1:
             raise UsageError(f"A cell needs sizes of at least 1. Got input {input_size}, hidden {hidden_size}.")
+        one_of("biases", biases, ("none", "one", "two"))
         self.input_size, self.hidden_size, self.biases = input_size, hidden_size, biases
         self.configure(**options)
         for name, shape in self.shapes().items():
@@ -113,6 +114,9 @@ class Cell(nn.Module, ABC):
         """The next state from the projected input and the state, in the operations of ``a`` only."""
 
     def initialize(self, how: Initialization) -> None:
+        one_of("scheme", how.scheme, ("torch", "glorot", "uniform"))
+        if self.biases == "none" and (how.forget_bias is not None or how.gate_bias is not None):
+            raise UsageError("'forget_bias' and 'gate_bias' need a bias to be set on. Got biases='none'.")
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 if how.scheme == "glorot":
@@ -127,9 +131,9 @@ class Cell(nn.Module, ABC):
         if name.startswith("bias"):
             parameter.zero_()
             return
-        inputs = sum(
-            shape[1] for key, shape in self.shapes().items() if shape and key[-1] == name[-1] and len(shape) == 2
-        )
+        level = name.removeprefix("weight_ih").removeprefix("weight_hh")
+        shapes = [self.shapes()[f"weight_{kind}{level}"] for kind in ("ih", "hh")]
+        inputs = sum(shape[1] for shape in shapes if shape is not None)
         for rows in parameter.split([group * self.hidden_size for group in self.row_groups]):
             limit = math.sqrt(6.0 / (inputs + len(rows)))
             rows.uniform_(-limit, limit)
@@ -144,6 +148,12 @@ class Cell(nn.Module, ABC):
         if how.gate_bias is not None:
             for index in self.unit_bias_rows:
                 groups[index].fill_(how.gate_bias if value is None else value)
+
+
+def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        *others, last = map(repr, known)
+        raise UsageError(f"{name!r} must be {', '.join(others)} or {last}. Got {value!r}.")
 
 
 cells: Registry[type[Cell]] = Registry("cell", "rote.cells")

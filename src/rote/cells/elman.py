@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rote.cells.arithmetic import Arithmetic, V
-from rote.cells.cell import Cell, cells
+from rote.cells.cell import Cell, cells, one_of
 
 
 @cells.register("elman")
@@ -16,6 +16,7 @@ class ElmanCell(Cell):
     gate_names = ("candidate",)
 
     def configure(self, nonlinearity: Literal["tanh", "relu"] = "tanh") -> None:
+        one_of("nonlinearity", nonlinearity, ("tanh", "relu"))
         self.nonlinearity = nonlinearity
 
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:

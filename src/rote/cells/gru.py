@@ -12,7 +12,7 @@ from typing import Literal
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V
-from rote.cells.cell import Cell, cells
+from rote.cells.cell import Cell, cells, one_of
 
 
 @cells.register("gru")
@@ -24,14 +24,16 @@ class GRUCell(Cell):
     unit_bias_rows = (0, 1)
 
     def configure(self, reset: Literal["after", "before"] = "after") -> None:
+        one_of("reset", reset, ("after", "before"))
         self.reset = reset
 
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         (h,) = state
         size = self.hidden_size
         p_rz, p_n = a.pieces(projected, [2 * size, size])
-        r, z = a.pieces(p_rz + a.linear(h, self.weight_hh[: 2 * size]) + a.constant(self.bias[: 2 * size]), [size] * 2)
-        r, z = a.gate("reset", a.sigmoid(r)), a.gate("update", a.sigmoid(z))
+        gates = a.sigmoid(p_rz + a.linear(h, self.weight_hh[: 2 * size]) + a.constant(self.bias[: 2 * size]))
+        r, z = a.pieces(gates, [size] * 2)
+        r, z = a.gate("reset", r), a.gate("update", z)
         weight = self.weight_hh[2 * size :]
         if self.reset == "after":
             inner, outer = self._candidate_biases()

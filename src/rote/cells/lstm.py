@@ -33,6 +33,7 @@ def lstm_gates(a: Arithmetic[V], projected: V, h: V, weight_hh: Tensor, bias: V)
     size = len(weight_hh) // 4
     p_ifg, p_o = a.pieces(projected, [3 * size, size])
     b_ifg, b_o = a.pieces(bias, [3 * size, size])
-    i, f, g = a.pieces(p_ifg + a.linear(h, weight_hh[: 3 * size]) + b_ifg, [size] * 3)
+    gates, g = a.pieces(p_ifg + a.linear(h, weight_hh[: 3 * size]) + b_ifg, [2 * size, size])
+    i, f = a.pieces(a.sigmoid(gates), [size] * 2)
     o = a.readout_gate(p_o) + a.linear(a.readout_gate(h), weight_hh[3 * size :]) + b_o
-    return a.sigmoid(i), a.sigmoid(f), g, a.sigmoid(o)
+    return i, f, g, a.sigmoid(o)

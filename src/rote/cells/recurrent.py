@@ -55,6 +55,8 @@ class Recurrent(nn.Module):
             raise UsageError(f"'dropout' must be at least 0 and below 1. Got {dropout}.")
         self.directions, self.dropout = 2 if bidirectional else 1, dropout
         if isinstance(cell, str):
+            if layers < 1:
+                raise UsageError(f"'layers' must be at least 1. Got {layers}.")
             kind, made = cells[cell], []
             for layer in range(layers):
                 size = input_size if layer == 0 else hidden_size * self.directions
@@ -63,10 +65,27 @@ class Recurrent(nn.Module):
             cell = made
         self.cells = nn.ModuleList(cell)
         self.layers = len(cell) // self.directions
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Cells from outside must fit on each other."""
+        if not self.layers or len(self.cells) % self.directions:
+            raise UsageError(
+                f"'cell' must hold {self.directions} per layer, at least one layer. Got {len(self.cells)}."
+            )
+        for index in range(len(self.cells)):
+            layer, direction = divmod(index, self.directions)
+            cell, wanted = self.cell(layer, direction), self.output_size if layer else self.cell(0).input_size
+            if cell.hidden_size != self.hidden_size or cell.input_size != wanted:
+                raise UsageError(
+                    f"The cell of layer {layer}, direction {direction} must take {wanted} inputs and have "
+                    f"{self.hidden_size} units. Got {cell.input_size} and {cell.hidden_size}."
+                )
 
     def cell(self, layer: int, direction: int = 0) -> Cell:
         cell = self.cells[layer * self.directions + direction]
-        assert isinstance(cell, Cell)
+        if not isinstance(cell, Cell):
+            raise UsageError(f"'cell' must hold rote cells. Got {type(cell).__name__}: subclass rote.cells.Cell.")
         return cell
 
     @property

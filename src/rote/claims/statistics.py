@@ -41,6 +41,8 @@ def proportion(successes: int, n: int) -> Estimate:
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Mean of first - second over seeds that share initialization; t interval, sign-flip permutation test."""
+    if len(first) != len(second):
+        raise ValueError(f"Pairs need as many first as second values. Got {len(first)} and {len(second)}.")
     sample = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     center, half = _t_interval(sample)
     p = _sign_flip_p(sample)
@@ -75,7 +77,7 @@ def _t_interval(sample: np.ndarray) -> tuple[float, float]:
     return center, float(stdtrit(len(sample) - 1, 0.975) * sample.std(ddof=1) / math.sqrt(len(sample)))
 
 
-def _sign_flip_p(sample: np.ndarray, draws: int = 20_000) -> float:
+def _sign_flip_p(sample: np.ndarray, draws: int = 20_000) -> float | None:
     """Two-sided: how often random signs give a mean as far from zero. All sign patterns where these are few."""
     n = len(sample)
     if n <= 14:
@@ -85,7 +87,7 @@ def _sign_flip_p(sample: np.ndarray, draws: int = 20_000) -> float:
     return _share_as_extreme(signs @ sample / n, sample.mean(), exact=False)
 
 
-def _permutation_p(a: np.ndarray, b: np.ndarray, draws: int = 20_000) -> float:
+def _permutation_p(a: np.ndarray, b: np.ndarray, draws: int = 20_000) -> float | None:
     pooled, n = np.concatenate([a, b]), len(a)
     if math.comb(len(pooled), n) <= draws:
         chosen = np.array(list(itertools.combinations(range(len(pooled)), n)))
@@ -98,7 +100,9 @@ def _permutation_p(a: np.ndarray, b: np.ndarray, draws: int = 20_000) -> float:
     return _share_as_extreme(null, a.mean() - b.mean(), exact)
 
 
-def _share_as_extreme(null: np.ndarray, observed: float, exact: bool) -> float:
+def _share_as_extreme(null: np.ndarray, observed: float, exact: bool) -> float | None:
+    if not math.isfinite(observed):  # a diverged seed: nothing compares with NaN, which must not read as p = 0
+        return None
     # A tolerance, so that rounding does not exclude the observed arrangement itself.
     hits = int((np.abs(null) >= abs(observed) * (1 - 1e-9)).sum())
     return hits / len(null) if exact else (hits + 1) / (len(null) + 1)

@@ -43,7 +43,14 @@ class SequenceModel(nn.Module):
         return logits
 
     def embed(self, inputs: Tensor) -> Float[Tensor, "batch time input"]:
-        return inputs if self.embedding is None else self.embedding_matrix()[inputs]
+        if self.embedding is None:
+            return inputs
+        options = self.embedding
+        sparse = options.sparse and options.max_norm is None
+        return nn.functional.embedding(
+            inputs, self.embedding_matrix(), options.padding_idx,
+            scale_grad_by_freq=options.scale_grad_by_freq, sparse=sparse,
+        )  # fmt: skip
 
     def embedding_matrix(self) -> Float[Tensor, "vocabulary input"]:
         """As the embedding uses it; ``max_norm`` is applied to a copy, where torch would change the weights."""

@@ -37,7 +37,8 @@ class Metrics:
             file.seek(0)
             if digest(file.read(size)) != checksum:
                 raise DamagedFileError(
-                    f"{self.path} was altered: its first {size} bytes are not those of its checkpoint. {remedy(self.path)}"
+                    f"{self.path} was altered: its first {size} bytes are not those that its checkpoint knows. "
+                    f"{remedy(self.path)}"
                 )
             file.truncate(size)
 

@@ -121,6 +121,11 @@ def _reasons(failures: Mapping[Request, str], shown: int = 3) -> str:
     for request, reason in failures.items():
         by_reason.setdefault(reason, []).append(request)
     commonest = sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    parts = [f"{reason} ({len(requests)} runs, first {requests[0].id})" for reason, requests in commonest[:shown]]
+    parts = [f"{reason} ({_named(requests)})" for reason, requests in commonest[:shown]]
     more = f" And {len(commonest) - shown} other reasons." if len(commonest) > shown else ""
     return f"{' '.join(parts)}{more} See: rote runs list --status failed"
+
+
+def _named(requests: Sequence[Request]) -> str:
+    first = requests[0].id
+    return f"run {first}" if len(requests) == 1 else f"{len(requests)} runs, first {first}"

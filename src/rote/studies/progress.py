@@ -57,9 +57,9 @@ class Display:
             nonlocal began, said
             now = time.monotonic()
             began = began or (now, done)
-            if done < total and now - said >= LINE_EVERY:
+            if began[1] < done < total and now - said >= LINE_EVERY:
                 said = now
-                left = (now - began[0]) * (total - done) / max(done - began[1], 1)
+                left = (now - began[0]) * (total - done) / (done - began[1])
                 self.say(f"{label}: {done} of {total}, about {left:.0f} s left")
 
         return advance

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rote.studies.study import Progress
 
 BLOCK = 64  # batches that are drawn at once
+PART = 384  # points that are evaluated at once
 SEEN_SIDE, CORNER_SIDE = 24, 48  # points per side of a quadrant when accuracy is measured
 LABELS = (
     Column("setting", "what X2 tells about the class in training", "label"),
@@ -55,11 +56,11 @@ class PlaneProgram(Program):
 
     def measure(self) -> dict[str, Any]:
         (inputs, targets), (corner, corner_targets) = self.seen, self.corner
-        logits = self.model(inputs)
+        logits = self._evaluate(inputs)
         return {
             "loss": _losses(logits, targets).tolist(),
             "seen": _correct(logits, targets).tolist(),
-            "corner": _correct(self.model(corner), corner_targets).tolist(),
+            "corner": _correct(self._evaluate(corner), corner_targets).tolist(),
         }
 
     def probabilities(self, points: Tensor) -> Tensor:
@@ -74,6 +75,10 @@ class PlaneProgram(Program):
 
     def grid(self, per_side: int) -> Tensor:
         return self._tensor(grid(per_side))
+
+    def _evaluate(self, inputs: Float[Tensor, "replica point 2"]) -> Float[Tensor, "replica point class"]:
+        """The logits, a part of the points at a time: what is in between stays in the processor's cache."""
+        return torch.cat([self.model(part) for part in inputs.split(PART, dim=1)], dim=1)
 
     def _even(self, examples: Examples) -> tuple[Tensor, Tensor]:
         inputs = self._tensor(examples.inputs).expand(self.replicas, -1, -1)
@@ -90,7 +95,7 @@ def _losses(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, "
 
 def _correct(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, "replica point"]) -> Tensor:
     """The share of points classified right, for each replica."""
-    return (logits.contiguous().argmax(-1) == targets).double().mean(1)
+    return (logits.argmax(-1) == targets).double().mean(1)
 
 
 def train_and_measure(

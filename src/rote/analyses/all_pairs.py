@@ -1,0 +1,132 @@
+"""The numbers of connectivity: which gradients are asked for, in batches of sequences that fit into little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from rote.analyses.all_outputs import Reading, causal_values, record_layers, two_way_values
+from rote.analyses.inputs import Inputs
+from rote.analyses.plain_autograd import input_gradients
+from rote.analyses.target_rows import Of, most_likely, target_rows
+from rote.cells import Recurrent, State
+from rote.errors import UsageError
+from rote.models.sequence import SequenceModel
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+Wrt = Literal["one_hot", "embedding"]
+Norm = Literal["l2", "squared", "signed"]
+ROWS = 256  # sequences times steps that are carried at once: enough to keep the matrix products busy
+ERROR_SEQUENCES = 32  # whose error is measured at once
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Which gradient, of what, and as which number."""
+
+    wrt: Wrt
+    norm: Norm
+    of: Of
+
+    def __post_init__(self) -> None:
+        choices = {"wrt": ("one_hot", "embedding"), "norm": ("l2", "squared", "signed")}
+        for name, known in (choices | {"of": ("logit", "log_probability")}).items():
+            if getattr(self, name) not in known:
+                raise UsageError(f"{name!r} must be one of {', '.join(known)}. Got {getattr(self, name)!r}.")
+
+    def numbers(self, gradients: Tensor, vectors: Tensor, table: Tensor | None) -> Tensor:
+        """Gradients [..., input] in one number each; ``table`` is the embedding [vocabulary, input] or None."""
+        if self.norm == "signed":
+            signed: Tensor = (gradients * vectors).sum(-1)
+            return signed
+        length: Tensor = torch.linalg.vector_norm(gradients if table is None else gradients @ table.T, dim=-1)
+        return length**2 if self.norm == "squared" else length
+
+
+@torch.no_grad()
+def pair_values(
+    model: SequenceModel, inputs: Inputs, targets: Int[Tensor, "batch time"] | None, initial: list[State], what: Measure
+) -> tuple[Float[Tensor, "batch output input"], Int[Tensor, "batch time"]]:
+    """One number for each output and input, and the targets: the model's own choices if none are given."""
+    recurrent = model.recurrent
+    values = inputs.vectors.new_zeros(inputs.batch, inputs.time, inputs.time)
+    chosen = torch.zeros_like(inputs.mask, dtype=torch.long) if targets is None else targets
+    table = _table(model, inputs, what)
+    for rows, time in _batches(inputs):
+        mask, vectors = inputs.mask[rows, :time], inputs.vectors[rows, :time]
+        # In one direction no output depends on what follows it: padding needs no mask there.
+        padded = None if recurrent.directions == 1 or bool(mask.all()) else mask
+        start = [tuple(value[rows] for value in state) for state in initial]
+        recorded, hidden = record_layers(recurrent, vectors, start, padded)
+        if targets is None:
+            chosen[rows, :time] = most_likely(model, hidden).masked_fill(~mask, 0)
+        seeds = target_rows(model, hidden, chosen[rows, :time], what.of) * mask[..., None]
+        seeds = seeds.transpose(0, 1).contiguous()
+        reading = _reading(recurrent, vectors, table, what)
+        if recurrent.directions == 1:
+            found = causal_values([runs[0] for runs in recorded], seeds, reading)
+        else:
+            found = two_way_values(recorded, seeds, padded, reading)
+        values[rows, :time, :time] = found.transpose(0, 1)
+    return values, chosen
+
+
+def _batches(inputs: Inputs) -> Iterator[tuple[Tensor, int]]:
+    """Sequences of about the same length, with the longest of their lengths."""
+    lengths = inputs.mask.sum(1)
+    order = lengths.argsort(descending=True, stable=True)
+    while len(order):
+        time = int(lengths[order[0]])
+        count = max(1, ROWS // time)
+        yield order[:count], time
+        order = order[count:]
+
+
+def _table(model: SequenceModel, inputs: Inputs, what: Measure) -> Tensor | None:
+    """A matrix [coordinate, input] whose product with a gradient has the norm that is asked for; None for identity.
+
+    The one-hot gradient is E g. Where the vocabulary is larger than the embedding, R g with E = Q R has the same norm
+    in fewer coordinates; to compute R takes about as much as the product for as many pairs as E has columns.
+    """
+    if what.norm == "signed" or what.wrt == "embedding" or model.embedding is None:
+        return None
+    table, lengths = model.embedding_matrix().detach(), inputs.mask.sum(1)
+    if len(table) <= table.shape[1] or int((lengths * (lengths + 1) // 2).sum()) <= table.shape[1]:
+        return table
+    triangle = table[:0]
+    for rows in table.split(4 * table.shape[1]):  # piece by piece: no second copy of a large embedding
+        triangle = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
+    return triangle
+
+
+def _reading(recurrent: Recurrent, vectors: Tensor, table: Tensor | None, what: Measure) -> Reading:
+    weights = [recurrent.cell(0, way).weight_ih for way in range(recurrent.directions)]
+    if table is not None and len(table) <= table.shape[1]:  # one product to the coordinates instead of two
+        weights, table = [weight @ table.T for weight in weights], None
+    return Reading(weights, lambda gradients, t: what.numbers(gradients, vectors[:, t], table))
+
+
+def pair_error(
+    model: SequenceModel, inputs: Inputs, initial: list[State], values: Tensor, targets: Tensor, what: Measure
+) -> Float[Tensor, " batch"]:
+    """Against torch's autograd at the first, the middle and the last output, relative to each output's largest."""
+    last = inputs.mask.sum(1) - 1
+    steps = torch.stack([torch.zeros_like(last), last // 2, last], dim=1)
+    asked, found = targets.gather(1, steps), values[torch.arange(len(values))[:, None], steps]
+    one_hot = what.wrt == "one_hot" and model.embedding is not None
+    table = model.embedding_matrix().detach() if one_hot else None
+    errors = []
+    for first in range(0, inputs.batch, ERROR_SEQUENCES):
+        rows = slice(first, first + ERROR_SEQUENCES)
+        part, start = inputs.rows(rows), [tuple(value[rows] for value in state) for state in initial]
+        gradients = input_gradients(model, part, start, steps[rows], asked[rows], what.of)
+        expected = what.numbers(gradients, part.vectors[:, None], table)
+        scale = expected.abs().amax(-1).clamp(min=torch.finfo(values.dtype).tiny)
+        errors.append(((found[rows] - expected).abs().amax(-1) / scale).amax(-1))
+    return torch.cat(errors)

@@ -1,0 +1,198 @@
+"""Hierarchical clustering of mean states: which words a network treats alike (Elman 1990, Figures 7 and 8).
+
+Elman averages the hidden vectors of each word over all its occurrences and clusters the averages. He names no linkage;
+reference runs agree between "average" and "ward" and differ from "centroid". Averages can form clusters without any
+learning (his footnote 6): an untrained network and plain counts, which ``cluster`` takes as well, are the controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rote.analyses.labels import Labels, Name, Samples, labelled_samples, sorted_names
+from rote.analyses.result import Result, analyses
+from rote.analyses.trace import Key, Trace
+from rote.errors import UnknownNameError, UsageError
+from rote.store import Column, Table
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+METHODS = ("average", "centroid", "complete", "median", "single", "ward", "weighted")
+METRICS = ("chebyshev", "cityblock", "correlation", "cosine", "euclidean", "sqeuclidean")
+EUCLIDEAN_ONLY = ("centroid", "median", "ward")
+
+
+@dataclass(frozen=True, repr=False)
+class ClusterTree(Result):
+    """Mean states and the tree that joins them, nearest first. Nodes: the labels, then the merges in their order."""
+
+    means: Float[Tensor, "label unit"]
+    counts: Int[Tensor, " label"]  # positions that each mean is taken over
+    merges: Float[Tensor, "merge field"]  # left node, right node, distance, number of labels (scipy's linkage)
+    order: Int[Tensor, " label"]  # labels as they stand beside each other in the tree
+    names: tuple[Name, ...]
+    cophenetic: float | None  # correlation of the distances in the tree with the true ones; None where undefined
+    method: str
+    metric: str
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "means": ("label", "unit"),
+        "counts": ("label",),
+        "merges": ("merge", "field"),
+        "order": ("label",),
+    }
+
+    @property
+    def leaves(self) -> tuple[Name, ...]:
+        """The names as they stand beside each other in the tree."""
+        return tuple(self.names[index] for index in self.order.tolist())
+
+    @cached_property
+    def groups(self) -> tuple[frozenset[Name], ...]:
+        """The names below each node."""
+        below: list[frozenset[Name]] = [frozenset([name]) for name in self.names]
+        for left, right, *_ in self.merges.tolist():
+            below.append(below[int(left)] | below[int(right)])
+        return tuple(below)
+
+    def contains_group(self, names: Sequence[Name]) -> bool:
+        """Whether these names, and no others, are all that hangs below one node."""
+        return self._known(names) in self.groups
+
+    def nearest_group(self, names: Sequence[Name]) -> tuple[frozenset[Name], float]:
+        """The subtree most like these names, and how like: size of the intersection over that of the union."""
+        wanted = self._known(names)
+        overlap = [len(wanted & group) / len(wanted | group) for group in self.groups]
+        best = max(range(len(overlap)), key=overlap.__getitem__)
+        return self.groups[best], overlap[best]
+
+    def to_table(self) -> Table:
+        """One row per node: its name if it is a label, the nodes it joins if not, and where it stands."""
+        position = {int(node): float(place) for place, node in enumerate(self.order.tolist())}
+        rows: list[dict[str, Any]] = [
+            {"node": node, "name": name, "height": 0.0, "size": 1, "position": position[node]}
+            for node, name in enumerate(self.names)
+        ]
+        for node, (left, right, height, size) in enumerate(self.merges.tolist(), start=len(self.names)):
+            position[node] = (position[int(left)] + position[int(right)]) / 2
+            joined = {"left": int(left), "right": int(right), "height": height, "size": int(size)}
+            rows.append({"node": node, **joined, "position": position[node]})
+        columns = (
+            Column("node", role="label"),
+            Column("name", "the label, of a leaf", role="label"),
+            Column("left", "first node that is joined here", role="label"),
+            Column("right", "second node that is joined here", role="label"),
+            Column("height", f"distance at which they are joined ({self.metric}, {self.method} linkage)"),
+            Column("size", "labels below the node"),
+            Column("position", "place across the tree: leaves are 0, 1, ..."),
+        )
+        fit = "undefined" if self.cophenetic is None else f"{self.cophenetic:.3f}"
+        return Table.make(
+            "dendrogram", "Which labels have similar mean states", columns, rows, figure="dendrogram", details=True,
+            note=f"Cophenetic correlation {fit}.", options={"metric": self.metric},
+        )  # fmt: skip
+
+    def _known(self, names: Sequence[Name]) -> frozenset[Name]:
+        for name in names:
+            if name not in self.names:
+                raise UnknownNameError("label", str(name), map(str, self.names), " in the tree")
+        if not names:
+            raise UsageError("A group needs at least one of the tree's names. Got none.")
+        return frozenset(names)
+
+    def __repr__(self) -> str:
+        fit = "undefined" if self.cophenetic is None else f"{self.cophenetic:.3f}"
+        shown = ", ".join(map(str, self.leaves[:8])) + (", ..." if len(self.leaves) > 8 else "")
+        return f"ClusterTree({len(self.names)} labels [{shown}], {self.method}, {self.metric}; cophenetic {fit})"
+
+
+@analyses.register("cluster")
+def cluster(
+    trace: Trace | Tensor,
+    labels: Labels,
+    *,
+    layer: Key = -1,
+    state: str = "hidden",
+    method: str = "average",
+    metric: str = "euclidean",
+    mask: Tensor | None = None,
+) -> ClusterTree:
+    """The tree of mean states per label, joined from the nearest on.
+
+    labels: one per position, whole numbers [batch, time] or lists of names (None: left out); padding is never counted.
+    layer: -1 is the top; a layer of two directions gives both together, (layer, direction) one of them. In place of a
+    trace any vectors [batch, time, unit] or [sample, unit] can be given.
+    """
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import pdist
+
+    if method not in METHODS:
+        raise UnknownNameError("method", str(method), METHODS, " of cluster()")
+    if metric not in METRICS:
+        raise UnknownNameError("metric", str(metric), METRICS, " of cluster()")
+    if method in EUCLIDEAN_ONLY and metric != "euclidean":
+        raise UsageError(f"The method {method!r} is defined for the metric 'euclidean' only. Got {metric!r}.")
+    if isinstance(trace, Trace):
+        inside = trace.mask.cpu()
+        mask = inside if mask is None else inside & mask.cpu()
+        values = _states(trace, layer, state).cpu()
+    elif isinstance(trace, Tensor):
+        values = trace
+    else:
+        raise UsageError(f"'trace' must be what rote.trace() returns, or a tensor. Got {type(trace).__name__}.")
+    names, means, counts = _means(labelled_samples(values, labels, mask, "trace"))
+    distances = pdist(means, metric)
+    if not np.isfinite(distances).all():
+        raise UsageError(f"The metric {metric!r} is undefined for a mean state that is zero or constant.")
+    merges = hierarchy.linkage(distances if method not in EUCLIDEAN_ONLY else means, method)
+    return ClusterTree(
+        torch.from_numpy(means), torch.from_numpy(counts), torch.from_numpy(merges),
+        torch.from_numpy(hierarchy.leaves_list(merges).astype(np.int64)), tuple(names),
+        _cophenetic(merges, distances), method, metric,
+    )  # fmt: skip
+
+
+def _states(trace: Trace, layer: Key, state: str) -> Tensor:
+    layers = sorted({key[0] if isinstance(key, tuple) else key for key in trace.states})
+    if isinstance(layer, int) and -len(layers) <= layer < len(layers):
+        number = layers[layer]
+        keys: list[Key] = [key for key in trace.states if (key[0] if isinstance(key, tuple) else key) == number]
+    elif layer in trace.states:
+        keys = [layer]
+    else:
+        raise UsageError(f"'layer' must be one of {', '.join(map(str, trace.states))}. Got {layer}.")
+    known = trace.states[keys[0]]
+    if state not in known:
+        raise UnknownNameError("state", state, known, f" of layer {keys[0]}")
+    return torch.cat([trace.states[key][state] for key in keys], dim=-1)
+
+
+def _means(samples: Samples) -> tuple[list[Name], np.ndarray, np.ndarray]:
+    names = sorted_names(samples.labels)
+    if len(names) < 2:
+        raise UsageError(f"'labels' must have at least two different names to join. Got only {names[0]!r}.")
+    number = {name: index for index, name in enumerate(names)}
+    which = np.array([number[name] for name in samples.labels])
+    counts = np.bincount(which, minlength=len(names))
+    sums = np.zeros((len(names), samples.values.shape[1]))
+    np.add.at(sums, which, samples.values)
+    return names, sums / counts[:, None], counts
+
+
+def _cophenetic(merges: np.ndarray, distances: np.ndarray) -> float | None:
+    """Pearson's correlation of the height at which two labels meet with their distance; 1 where they are the same."""
+    from scipy.cluster import hierarchy
+
+    heights = hierarchy.cophenet(merges)
+    if np.allclose(heights, distances, rtol=1e-12, atol=0):
+        return 1.0
+    a, b = heights - heights.mean(), distances - distances.mean()
+    scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum() / scale) if scale > 0 else None

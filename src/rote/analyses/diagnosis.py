@@ -1,0 +1,208 @@
+"""Diagnostic classification: what can be read linearly from activations, and by how few units.
+
+Source 002, section 4.1 (after Hupkes et al. 2018, Dalvi et al. 2019): a linear classifier is trained on all units;
+then units join in the order of their weight in it until a classifier on them alone reaches 95 % of its accuracy. They
+are the functional group. The source's public code ranks by the first class's coefficients only (it flattens
+[class, unit] and keeps the first row): ranking="as_published". The corrected ranking sums over the classes. In both
+the coefficients are first averaged over the splits. The source's text says "no regularization", its code has L2 with
+C=1, which is the default here; its solver, saga with 100 iterations, mostly stops before it has converged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+
+from rote.analyses.classifier import Classifier, random_splits
+from rote.analyses.labels import Labels, Name, Samples, flat_labels, labelled_samples, sorted_names
+from rote.analyses.result import Result, analyses
+from rote.errors import UsageError
+from rote.store import Column, Table
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+Ranking = Literal["corrected", "as_published"]
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Result):
+    """How well a linear classifier reads the labels from all units and from the functional group."""
+
+    accuracies: Float[Tensor, " split"]  # on the test samples, with all units
+    curve: Float[Tensor, "size split"]  # the same with the first 1, 2, ... units of ``order``, up to the group's size
+    coefficients: Float[Tensor, "class unit"]  # mean over the splits; of two classes the two are opposite
+    order: Int[Tensor, " unit"]  # all units, most important first
+    classes: tuple[Name, ...]
+    majority: float  # share of the most frequent class among all samples
+    samples: int
+    ranking: str
+    share: float  # of the full accuracy that the group reaches
+    gradients: Float[Tensor, " split"]  # largest entry of the loss gradient where the full classifier stopped
+    fits: int
+    unconverged: int  # how many of the fits stopped at the iteration limit
+    seed: int
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "accuracies": ("split",),
+        "curve": ("size", "split"),
+        "coefficients": ("class", "unit"),
+        "order": ("unit",),
+        "gradients": ("split",),
+    }
+
+    @property
+    def accuracy(self) -> float:
+        """Mean over the splits, with all units."""
+        return float(self.accuracies.mean())
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the accuracy over the splits; 0 for one split."""
+        return float(self.accuracies.std(correction=1)) if len(self.accuracies) > 1 else 0.0
+
+    @property
+    def group(self) -> tuple[int, ...]:
+        """The functional group: units, most important first."""
+        return tuple(self.order[: len(self.curve)].tolist())
+
+    @property
+    def group_accuracy(self) -> float:
+        return float(self.curve[-1].mean())
+
+    @property
+    def importance(self) -> Float[Tensor, " unit"]:
+        """What the units are ranked by."""
+        return _importance(self.coefficients, self.ranking)
+
+    @property
+    def error(self) -> float:
+        """The classifier's own: the largest gradient entry at which a full fit stopped; 0 is the exact optimum."""
+        return float(self.gradients.max())
+
+    def to_table(self) -> Table:
+        """One row per size of the group, and one for all units."""
+        rows: list[dict[str, Any]] = []
+        importance = self.importance.tolist()
+        for size, accuracies in enumerate(self.curve, start=1):
+            unit = int(self.order[size - 1])
+            rows.append({"units": size, "added": unit, "importance": importance[unit], **_accuracy(accuracies)})
+        rows.append({"units": len(self.order), "added": None, "importance": None, **_accuracy(self.accuracies)})
+        columns = (
+            Column("units", "how many units the classifier sees", role="label"),
+            Column("added", "the unit that joined last", role="label"),
+            Column("importance", "absolute weight of that unit in the classifier on all units"),
+            Column("accuracy", "on held-out samples, mean over the splits"),
+            Column("spread", "standard deviation over the splits"),
+        )
+        options = {"majority": self.majority, "target": self.share * self.accuracy, "all": self.accuracy}
+        return Table.make(
+            "diagnosis", "Accuracy of linear classifiers on the most important units", columns, rows,
+            figure="diagnosis", details=True, options=options,
+            note=f"Ranking {self.ranking.replace('_', ' ')}; group at {100 * self.share:g} % of the full accuracy.",
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        first = ", ".join(map(str, self.group[:6])) + (", ..." if len(self.group) > 6 else "")
+        return (
+            f"Diagnosis(accuracy {self.accuracy:.3f} ± {self.spread:.3f} on {len(self.accuracies)} splits of "
+            f"{self.samples} samples, majority {self.majority:.3f}; {len(self.group)} of {len(self.order)} units "
+            f"[{first}] reach {self.group_accuracy:.3f}; ranking={self.ranking!r}, "
+            f"{self.unconverged} of {self.fits} fits not converged)"
+        )
+
+
+@analyses.register("diagnose")
+def diagnose(
+    activations: Tensor | np.ndarray,
+    labels: Labels,
+    *,
+    ranking: Ranking = "corrected",
+    groups: Labels | None = None,
+    mask: Tensor | None = None,
+    share: float = 0.95,
+    splits: int = 5,
+    test_share: float = 0.1,
+    regularization: float = 1.0,
+    solver: Literal["lbfgs", "saga"] = "lbfgs",
+    iterations: int = 1000,
+    seed: int = 0,
+) -> Diagnosis:
+    """What a linear classifier reads from activations, and the few units that suffice for it.
+
+    activations [sample, unit] or [batch, time, unit]; labels, and groups if given, one per sample or position (names
+    or whole numbers; None leaves a position out, as does ``mask``). Samples of one group are never on both sides of a
+    split: a recurrent state is the same wherever the same prefix has been read, so give each prefix a group of its
+    own. ``regularization`` is scikit-learn's C. The published settings: ranking="as_published", solver="saga",
+    iterations=100.
+    """
+    _check_options(ranking, share, splits, test_share, regularization, solver, iterations)
+    samples = labelled_samples(activations, labels, mask)
+    classes = sorted_names(samples.labels)
+    if len(classes) < 2:
+        raise UsageError(f"'labels' must have at least two classes to tell apart. Got only {classes[0]!r}.")
+    kept_groups = None if groups is None else _groups(groups, samples)
+    number = {name: index for index, name in enumerate(classes)}
+    target = np.array([number[name] for name in samples.labels])
+    halves = random_splits(target, kept_groups, splits, test_share, seed)
+    classifier = Classifier(target, len(classes), halves, regularization, solver, iterations, seed)
+    with threadpool_limits(1):  # the products are small: a second thread makes them four times slower
+        accuracies, coefficients, gradients = classifier.fit(samples.values)
+        mean = torch.from_numpy(coefficients.mean(0))
+        order = _importance(mean, ranking).argsort(descending=True, stable=True)
+        curve = _grow(classifier, samples.values, order.numpy(), share * accuracies.mean(), accuracies)
+    majority = float(np.bincount(target).max() / len(target))
+    return Diagnosis(
+        torch.from_numpy(accuracies), torch.from_numpy(curve), mean, order, tuple(classes), majority, len(target),
+        ranking, float(share), torch.from_numpy(gradients), classifier.fits, classifier.unconverged, seed,
+    )  # fmt: skip
+
+
+def _grow(classifier: Classifier, values: np.ndarray, order: np.ndarray, target: float, full: np.ndarray) -> np.ndarray:
+    """Accuracies [size, split] of the first units, one more at a time, until their mean reaches the target."""
+    curve: list[np.ndarray] = []
+    while not curve or curve[-1].mean() < target:
+        size = len(curve) + 1
+        # All units are the classifier that set the target; fitted again in another order it may round otherwise.
+        curve.append(full if size == len(order) else classifier.fit(values[:, order[:size]])[0])
+    return np.stack(curve)
+
+
+def _importance(coefficients: Tensor, ranking: str) -> Tensor:
+    return coefficients.abs().sum(0) if ranking == "corrected" else coefficients[0].abs()
+
+
+def _groups(groups: Labels, samples: Samples) -> np.ndarray:
+    named = flat_labels(groups, "groups", samples.kept)
+    kept = [named[place] for place in samples.positions]
+    if any(name is None for name in kept):
+        raise UsageError("Each sample needs one of 'groups'. Got None at a position that has a label.")
+    number = {name: index for index, name in enumerate(dict.fromkeys(kept))}
+    return np.array([number[name] for name in kept])
+
+
+def _check_options(
+    ranking: str, share: float, splits: int, test_share: float, c: float, solver: str, iterations: int
+) -> None:
+    if ranking not in ("corrected", "as_published"):
+        raise UsageError(f"'ranking' must be 'corrected' or 'as_published'. Got {ranking!r}.")
+    if solver not in ("lbfgs", "saga"):
+        raise UsageError(f"'solver' must be 'lbfgs' or 'saga'. Got {solver!r}.")
+    if not 0 < share <= 1:
+        raise UsageError(f"'share' must be above 0 and at most 1. Got {share}.")
+    if not 0 < test_share < 1:
+        raise UsageError(f"'test_share' must lie between 0 and 1. Got {test_share}.")
+    if splits < 1 or iterations < 1 or not c > 0:
+        raise UsageError(
+            "'splits' and 'iterations' must be at least 1 and 'regularization' above 0. "
+            f"Got {splits}, {iterations} and {c}."
+        )
+
+
+def _accuracy(accuracies: Tensor) -> dict[str, float]:
+    spread = float(accuracies.std(correction=1)) if len(accuracies) > 1 else 0.0
+    return {"accuracy": float(accuracies.mean()), "spread": spread}

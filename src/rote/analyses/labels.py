@@ -1,0 +1,99 @@
+"""Activations that carry a name each: what classifiers and cluster trees are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rote.errors import UsageError
+
+Name = str | int
+Labels = Tensor | np.ndarray | Sequence[Any]  # one per position; None: this position has none and is left out
+
+
+@dataclass(frozen=True)
+class Samples:
+    values: np.ndarray  # float64 [sample, unit]
+    labels: list[Name]
+    positions: list[int]  # of the samples among all positions, row by row
+    kept: Tensor  # bool [sample] or [batch, time]: the positions inside the mask
+
+
+def labelled_samples(
+    values: Tensor | np.ndarray, labels: Labels, mask: Tensor | None = None, what: str = "activations"
+) -> Samples:
+    """The positions of ``values`` [sample, unit] or [batch, time, unit] that have a label and lie inside ``mask``."""
+    values = torch.as_tensor(values)
+    if values.dim() not in (2, 3) or values.numel() == 0 or not values.is_floating_point():
+        raise UsageError(
+            f"'{what}' must be numbers [sample, unit] or [batch, time, unit], at least one. "
+            f"Got {tuple(values.shape)} of {values.dtype}."
+        )
+    shape = values.shape[:-1]
+    kept = torch.ones(shape, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
+    if kept.dtype != torch.bool or kept.shape != shape:
+        raise UsageError(f"'mask' must be bool of shape {tuple(shape)}. Got {kept.dtype} {tuple(kept.shape)}.")
+    named = flat_labels(labels, "labels", kept)
+    inside = kept.flatten().tolist()
+    positions = [place for place, name in enumerate(named) if inside[place] and name is not None]
+    if not positions:
+        raise UsageError("No position has a label: 'labels' are all None, or 'mask' leaves nothing.")
+    chosen = values.detach().cpu().double().reshape(-1, values.shape[-1]).numpy()[positions]
+    if not np.isfinite(chosen).all():
+        raise UsageError(f"'{what}' has NaN or infinite values; nothing can be measured on it.")
+    return Samples(chosen, [name for place in positions if (name := named[place]) is not None], positions, kept)
+
+
+def flat_labels(labels: Labels, argument: str, kept: Tensor) -> list[Name | None]:
+    """One label per position of ``kept`` ([sample] or [batch, time]), row by row. A row of names may be as long as the
+    tensor or as its own sequence."""
+    shape = tuple(kept.shape)
+    if isinstance(labels, Tensor | np.ndarray):
+        found = torch.as_tensor(labels)
+        if found.is_floating_point() or tuple(found.shape) != shape:
+            raise UsageError(
+                f"'{argument}' as a tensor must be whole numbers of shape {shape}, one per position. "
+                f"Got {found.dtype} {tuple(found.shape)}."
+            )
+        return list(found.flatten().tolist())
+    rows = list(labels)
+    if len(shape) == 2 and shape[0] == 1 and not any(map(_is_row, rows)):
+        rows = [rows]  # one sequence, given as the list of its names
+    if len(shape) == 1:
+        rows, kept = [rows], kept[None]
+    if len(rows) != len(kept) or not all(map(_is_row, rows)):
+        raise UsageError(f"'{argument}' must hold {shape[0]} sequences of names, one per row. Got {len(rows)}.")
+    return [name for number, row in enumerate(rows) for name in _filled(list(row), kept[number], argument, number)]
+
+
+def sorted_names(names: Iterable[Name]) -> list[Name]:
+    """Each name once; numbers first."""
+    return sorted(set(names), key=lambda name: (isinstance(name, str), name))
+
+
+def _is_row(value: Any) -> bool:
+    return not isinstance(value, str) and hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
+
+
+def _filled(row: list[Any], kept: Tensor, argument: str, number: int) -> list[Name | None]:
+    names = [_name(value, argument) for value in row]
+    inside = kept.tolist()
+    if len(names) == len(inside):
+        return names
+    if len(names) == sum(inside):
+        rest = iter(names)
+        return [next(rest) if is_in else None for is_in in inside]
+    expected = f"{len(inside)}" + (f" (or {sum(inside)}, without the padding)" if not all(inside) else "")
+    raise UsageError(f"'{argument}' must have one name per position: {expected} in row {number}. Got {len(names)}.")
+
+
+def _name(value: Any, argument: str) -> Name | None:
+    plain = value.item() if isinstance(value, np.generic | Tensor) else value
+    if plain is None or isinstance(plain, str | int):
+        return plain
+    raise UsageError(f"'{argument}' are texts or whole numbers (None: left out). Got {plain!r}.")

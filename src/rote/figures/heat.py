@@ -1,0 +1,140 @@
+"""A matrix as a heat map: one rectangle per number while they are few, so that each can be read, else one image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from rote.figures.figure import Chart, Rows
+from rote.figures.png import data_uri, encode
+from rote.figures.style import shade, shade_scale
+
+LEVELS = 101  # shades of an image; the exact numbers are in the table
+READABLE = 4096  # rectangles in one heat map, each with its own tip
+
+
+@dataclass(frozen=True)
+class Shades:
+    """Which number gets the full orange (low) and the full blue (high); halfway between them the paper shows."""
+
+    low: float
+    high: float
+    shown_from: float  # where the legend begins
+
+    @classmethod
+    def signed(cls, values: np.ndarray) -> Shades:
+        most = _most(values)
+        return cls(-most, most, -most)
+
+    @classmethod
+    def amounts(cls, values: np.ndarray) -> Shades:
+        """Of numbers that are never negative: nothing at 0."""
+        most = _most(values)
+        return cls(-most, most, 0.0)
+
+    @classmethod
+    def unit(cls) -> Shades:
+        return cls(0.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The rows or the columns of a matrix."""
+
+    title: str
+    labels: Sequence[Any]
+
+
+def heat_map(
+    key: str,
+    values: np.ndarray,
+    rows: Side,
+    columns: Side,
+    shades: Shades,
+    *,
+    measure: str = "value",
+    dots: Sequence[tuple[int, int]] = (),
+    width: float | None = None,
+    height: float | None = None,
+) -> tuple[Chart, dict[str, Rows]]:
+    """The chart of ``values`` [row, column], first row on top, and its data under names that begin with ``key``.
+
+    NaN is left blank; ``dots`` are (row, column) pairs to be marked, where there are few enough numbers to see them."""
+    few = values.size <= READABLE
+    data = _rectangles(values, rows, columns) if few else _image(values, shades)
+    x = alt.X("left:Q", scale=_scale(values.shape[1]), axis=_axis(columns, 16), title=columns.title)
+    y = alt.Y("top:Q", scale=_scale(values.shape[0], down=True), axis=_axis(rows, 24), title=rows.title)
+    stops, colors = shade_scale()
+    domain = [shades.low + stop * (shades.high - shades.low) for stop in stops]
+    first = sum(stop <= shades.shown_from for stop in domain) - 1
+    domain[first] = shades.shown_from
+    legend = alt.Legend(title=measure, orient="right", gradientLength=90, format=".2~g")
+    scale = alt.Scale(domain=domain[first:], range=colors[first:], clamp=True)
+    color = alt.Color("value:Q", scale=scale, legend=legend)
+    base = alt.Chart(alt.NamedData(key))
+    if few:
+        tips = [
+            alt.Tooltip("row:N", title=rows.title),
+            alt.Tooltip("column:N", title=columns.title),
+            alt.Tooltip("value:Q", title=measure, format=".4~g"),
+        ]
+        marks = [base.mark_rect().encode(x=x, x2="right:Q", y=y, y2="bottom:Q", color=color, tooltip=tips)]
+        if dots:
+            data_of_dots = alt.Chart(alt.NamedData(f"{key}-dots"))
+            marks.append(data_of_dots.mark_circle(style="summary-point", size=9).encode(x=x, y=y))
+    else:
+        image = base.mark_image(smooth=False, aspect=False)
+        marks = [
+            image.encode(x=x, x2="right:Q", y=y, y2="bottom:Q", url="url:N"),
+            base.mark_point(size=0).encode(x=x, y=y, color=color),  # only for the legend of the shades
+        ]
+    size = {"width": width or _extent(values.shape[1]), "height": height or _extent(values.shape[0])}
+    marked = {f"{key}-dots": [{"left": column, "top": row} for row, column in dots]} if dots and few else {}
+    return alt.layer(*marks).properties(**size), {key: data, **marked}
+
+
+def _rectangles(values: np.ndarray, rows: Side, columns: Side) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": rows.labels[i], "column": columns.labels[j], "value": float(f"{values[i, j]:.6g}"),
+            "left": j - 0.5, "right": j + 0.5, "top": i - 0.5, "bottom": i + 0.5,
+        }
+        for i, j in np.argwhere(~np.isnan(values)).tolist()
+    ]  # fmt: skip
+
+
+def _image(values: np.ndarray, shades: Shades) -> list[dict[str, Any]]:
+    missing = np.isnan(values)
+    place = (np.where(missing, shades.low, values) - shades.low) / (shades.high - shades.low)
+    indices = np.where(missing, LEVELS, np.rint(place.clip(0, 1) * (LEVELS - 1))).astype(int)
+    palette = [*(shade(index / (LEVELS - 1)) for index in range(LEVELS)), (0, 0, 0, 0.0)]
+    n_rows, n_columns = values.shape
+    frame = {"left": -0.5, "right": n_columns - 0.5, "top": -0.5, "bottom": n_rows - 0.5}
+    return [{**frame, "value": (shades.low + shades.high) / 2, "url": data_uri(encode(indices, palette))}]
+
+
+def _scale(count: int, down: bool = False) -> alt.Scale:
+    return alt.Scale(domain=[-0.5, count - 0.5], nice=False, zero=False, reverse=down)
+
+
+def _axis(side: Side, most: int) -> alt.Axis:
+    """Ticks at some of the rows or columns, with their labels."""
+    every = max(1, -(-len(side.labels) // most))
+    ticks = list(range(0, len(side.labels), every))
+    texts = [str(side.labels[tick]) for tick in ticks]
+    expression = f"{json.dumps(texts)}[round(datum.value / {every})]"
+    return alt.Axis(values=ticks, labelExpr=expression, grid=False, labelOverlap=True)
+
+
+def _extent(count: int) -> float:
+    return float(min(320, max(60, 14 * count)))
+
+
+def _most(values: np.ndarray) -> float:
+    known = np.abs(values[~np.isnan(values)])
+    return float(known.max()) if known.size and known.max() > 0 else 1.0

@@ -1,0 +1,429 @@
+"""Cells against torch's own modules, and against loops written from the published equations. All in float64."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from rote.cells import GRUCell, Initialization, LSTMCell, NestedLSTMCell, Plain, Recurrent, as_recurrent, unroll
+from rote.cells.recurrent import fused, is_fusable
+from rote.errors import UsageError
+
+INPUT, HIDDEN, BATCH, TIME = 3, 4, 3, 5
+LENGTHS = torch.tensor([3, 5, 1])
+MODULES: dict[str, Callable[..., nn.Module]] = {
+    "tanh": lambda **options: nn.RNN(INPUT, HIDDEN, nonlinearity="tanh", **options),
+    "relu": lambda **options: nn.RNN(INPUT, HIDDEN, nonlinearity="relu", **options),
+    "lstm": lambda **options: nn.LSTM(INPUT, HIDDEN, **options),
+    "gru": lambda **options: nn.GRU(INPUT, HIDDEN, **options),
+}
+SHAPES = list(itertools.product((1, 3), (False, True), (False, True)))  # layers, bidirectional, with bias
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+def torch_states(module: Any, seed: int = 1) -> tuple[Tensor, ...]:
+    generator = torch.Generator().manual_seed(seed)
+    count = module.num_layers * (2 if module.bidirectional else 1)
+    names = 2 if isinstance(module, nn.LSTM) else 1
+    return tuple(
+        torch.randn(count, BATCH, HIDDEN, dtype=torch.float64, generator=generator, requires_grad=True)
+        for _ in range(names)
+    )
+
+
+def run_torch(module: Any, inputs: Tensor, initial: tuple[Tensor, ...], lengths: Tensor | None) -> tuple[Tensor, ...]:
+    """Outputs [batch, time, unit], then the final states [layers * directions, batch, unit]."""
+    values = inputs if module.batch_first else inputs.transpose(0, 1)
+    packed = (
+        values if lengths is None else pack_padded_sequence(values, lengths, module.batch_first, enforce_sorted=False)
+    )
+    output, final = module(packed, initial if isinstance(module, nn.LSTM) else initial[0])
+    if lengths is not None:
+        output, _ = pad_packed_sequence(output, module.batch_first, total_length=TIME)
+    return (
+        output if module.batch_first else output.transpose(0, 1),
+        *(final if isinstance(module, nn.LSTM) else (final,)),
+    )
+
+
+def gradients(outputs: tuple[Tensor, ...], of: list[Tensor]) -> tuple[Tensor, ...]:
+    """Of a sum in which every output counts with another weight, so that none can be mistaken for another."""
+    total = sum((value * torch.arange(1, value.numel() + 1).view_as(value).sin()).sum() for value in outputs)
+    assert isinstance(total, Tensor)
+    return torch.autograd.grad(total, of)
+
+
+@pytest.mark.parametrize(("layers", "bidirectional", "bias"), SHAPES)
+@pytest.mark.parametrize("kind", MODULES)
+def test_forward_final_states_and_gradients_equal_torch_so_no_gate_order_transpose_or_direction_is_wrong(
+    kind: str, layers: int, bidirectional: bool, bias: bool
+) -> None:
+    for batch_first, ragged, stated in ((True, False, False), (False, True, True), (True, True, False)):
+        module: Any = MODULES[kind](
+            num_layers=layers, bidirectional=bidirectional, bias=bias, batch_first=batch_first
+        ).double()
+        inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
+        initial = torch_states(module) if stated else tuple(torch.zeros_like(s) for s in torch_states(module))
+        lengths = LENGTHS if ragged else None
+        expected = run_torch(module, inputs, initial, lengths)
+        recurrent = as_recurrent(module)
+        output, final = recurrent(inputs, lengths, list(zip(*initial, strict=True)) if stated else None)
+        found = (output, *(torch.stack(states) for states in zip(*final, strict=True)))
+        for ours, theirs in zip(found, expected, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
+        of = [inputs, *module.parameters(), *(initial if stated else ())]
+        for ours, theirs in zip(gradients(found, of), gradients(expected, of), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("biases", ["two", "one", "none"])
+@pytest.mark.parametrize("cell", ["elman", "elman-relu", "lstm", "gru"])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_the_fused_kernel_equals_the_steps_also_in_its_gradients(
+    cell: str, biases: Any, reverse: bool, ragged: bool
+) -> None:
+    options = {"nonlinearity": "relu"} if cell.endswith("relu") else {}
+    made = Recurrent(cell.split("-")[0], INPUT, HIDDEN, biases=biases, **options).double().cell(0)
+    assert is_fusable(made)
+    inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
+    state = tuple(torch.randn(BATCH, HIDDEN, dtype=torch.float64, requires_grad=True) for _ in made.state_names)
+    mask = torch.arange(TIME) < LENGTHS[:, None] if ragged else None
+    output, end = fused(made, inputs, state, mask, reverse)
+    steps = unroll(made, inputs, state, mask, reverse)
+    of = [inputs, *state, *made.parameters()]
+    by_kernel, by_steps = (output, *end), (steps.states["hidden"], *steps.final)
+    for ours, theirs in zip(by_kernel, by_steps, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
+    for ours, theirs in zip(gradients(by_kernel, of), gradients(by_steps, of), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-11)
+
+
+def test_a_changed_subclass_is_not_run_by_the_kernel_of_its_parent() -> None:
+    class Doubled(LSTMCell):
+        def step(self, a: Any, projected: Any, state: Any) -> Any:
+            h, c = super().step(a, projected, state)
+            return h + h, c
+
+    inputs = torch.randn(1, 2, INPUT)
+    cell = Doubled(INPUT, HIDDEN)
+    plain = LSTMCell(INPUT, HIDDEN, weights=dict(cell.named_parameters()))
+    outputs = [Recurrent([made])(inputs)[0][:, 0] for made in (cell, plain)]
+    torch.testing.assert_close(outputs[0], 2 * outputs[1])
+    assert not is_fusable(cell)
+    assert not is_fusable(GRUCell(INPUT, HIDDEN, reset="before"))
+
+
+# Straight from the equations of reference notes: one unit of code per line of the equations.
+
+
+def gru_reset_before(cell: GRUCell, inputs: Tensor, h: Tensor) -> list[Tensor]:
+    """[r, u] = s([x; h] Wg + bg); c = tanh([x; r * h] Wc + bc); h' = u * h + (1 - u) * c."""
+    w_r, w_u, w_c = cell.weight_ih.chunk(3)
+    v_r, v_u, v_c = cell.weight_hh.chunk(3)
+    b_r, b_u, b_c = cell.bias.chunk(3)
+    states = []
+    for x in inputs.unbind(1):
+        r = torch.sigmoid(x @ w_r.T + h @ v_r.T + b_r)
+        u = torch.sigmoid(x @ w_u.T + h @ v_u.T + b_u)
+        c = torch.tanh(x @ w_c.T + (r * h) @ v_c.T + b_c)
+        h = u * h + (1 - u) * c
+        states.append(h)
+    return states
+
+
+@pytest.mark.parametrize("biases", ["two", "one", "none"])
+def test_gru_with_the_reset_before_the_product_follows_its_equations(biases: Any) -> None:
+    cell = GRUCell(INPUT, HIDDEN, reset="before", biases=biases).double()
+    inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
+    h = torch.randn(BATCH, HIDDEN, dtype=torch.float64)
+    expected = torch.stack(gru_reset_before(cell, inputs, h), 1)
+    found, final = Recurrent([cell])(inputs, initial=[(h,)])
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-14)
+    torch.testing.assert_close(final[0][0], expected[:, -1], rtol=0, atol=1e-14)
+    of = [inputs, *cell.parameters()]
+    for ours, theirs in zip(gradients((found,), of), gradients((expected,), of), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    after = GRUCell(INPUT, HIDDEN, biases=biases, weights=dict(cell.named_parameters()))
+    assert not torch.allclose(Recurrent([after])(inputs, initial=[(h,)])[0], expected)
+
+
+def nested(cell: NestedLSTMCell, x: Tensor, h: Tensor, memory: list[Tensor], level: int = 0) -> list[Tensor]:
+    """One step of one level: [output, its cell, the cells inside]. Only the outermost candidate is not squashed."""
+    suffix = f"_{level}" if level else ""
+    w, v = getattr(cell, f"weight_ih{suffix}"), getattr(cell, f"weight_hh{suffix}")
+    b = sum(getattr(cell, f"bias_{kind}{suffix}") for kind in ("ih", "hh"))
+    i, f, j, o = (x @ w.T + h @ v.T + b).chunk(4, dim=-1)
+    j = j if level == 0 and cell.depth > 1 else torch.tanh(j)
+    if level == cell.depth - 1:
+        cells = [torch.sigmoid(f) * memory[0] + torch.sigmoid(i) * j]
+    else:
+        cells = nested(cell, torch.sigmoid(i) * j, torch.sigmoid(f) * memory[0], memory[1:], level + 1)
+    return [torch.sigmoid(o) * torch.tanh(cells[0]), *cells]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_nested_lstm_of_every_depth_follows_its_equations(depth: int) -> None:
+    cell = NestedLSTMCell(INPUT, HIDDEN, depth=depth).double()
+    inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
+    start = [torch.randn(BATCH, HIDDEN, dtype=torch.float64) for _ in range(depth + 1)]
+    state, expected = start, []
+    for x in inputs.unbind(1):
+        state = nested(cell, x, state[0], state[1:])
+        expected.append(state)
+    run = unroll(cell, inputs, tuple(start))
+    assert list(run.states) == ["hidden", "cell", "cell_1", "cell_2"][: depth + 1]
+    for index, name in enumerate(run.states):
+        theirs = torch.stack([step[index] for step in expected], 1)
+        torch.testing.assert_close(run.states[name], theirs, rtol=0, atol=1e-14)
+        torch.testing.assert_close(run.final[index], theirs[:, -1], rtol=0, atol=1e-14)
+    of = [inputs, *cell.parameters()]
+    hidden = torch.stack([step[0] for step in expected], 1)
+    for ours, theirs in zip(gradients((run.states["hidden"],), of), gradients((hidden,), of), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_nested_lstm_of_depth_one_is_the_lstm() -> None:
+    cell = NestedLSTMCell(INPUT, HIDDEN, depth=1).double()
+    plain = LSTMCell(INPUT, HIDDEN, weights=dict(cell.named_parameters()))
+    inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64)
+    torch.testing.assert_close(Recurrent([cell])(inputs)[0], Recurrent([plain])(inputs)[0], rtol=0, atol=1e-14)
+
+
+def test_gates_by_name_equal_their_formula_so_a_swapped_name_is_found() -> None:
+    x, h, c = (torch.randn(2, size, dtype=torch.float64) for size in (INPUT, HIDDEN, HIDDEN))
+    lstm: Any = nn.LSTM(INPUT, HIDDEN).double()
+    w, v, b = lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0 + lstm.bias_hh_l0
+    rows = dict(zip(("input", "forget", "candidate", "output"), (x @ w.T + h @ v.T + b).chunk(4, -1), strict=True))
+    a = Plain()
+    cell = as_recurrent(lstm).cell(0)
+    new_h, new_c = cell.step(a, cell.project(x), (h, c))
+    for name, value in rows.items():
+        squashed = torch.tanh(value) if name == "candidate" else torch.sigmoid(value)
+        torch.testing.assert_close(a.gates[name], squashed)
+    g = a.gates
+    torch.testing.assert_close(new_c, g["forget"] * c + g["input"] * g["candidate"])  # what the names mean
+    torch.testing.assert_close(new_h, g["output"] * torch.tanh(new_c))
+
+    gru: Any = nn.GRU(INPUT, HIDDEN).double()
+    cell, a = as_recurrent(gru).cell(0), Plain()
+    (new_h,) = cell.step(a, cell.project(x), (h,))
+    g = a.gates
+    torch.testing.assert_close(new_h, (1 - g["update"]) * g["candidate"] + g["update"] * h)
+    inner = h @ gru.weight_hh_l0[2 * HIDDEN :].T + gru.bias_hh_l0[2 * HIDDEN :]
+    outer = x @ gru.weight_ih_l0[2 * HIDDEN :].T + gru.bias_ih_l0[2 * HIDDEN :]
+    torch.testing.assert_close(g["candidate"], torch.tanh(outer + g["reset"] * inner))
+    torch.testing.assert_close(gru(x[None], h[None])[0][0], new_h)
+
+
+def test_every_cell_names_exactly_the_gates_it_has() -> None:
+    for name, options in (("elman", {}), ("lstm", {}), ("gru", {}), ("gru", {"reset": "before"}), ("nested_lstm", {})):
+        cell, a = Recurrent(name, INPUT, HIDDEN, **options).cell(0), Plain()
+        cell.step(a, cell.project(torch.zeros(1, INPUT)), tuple(torch.zeros(1, HIDDEN) for _ in cell.state_names))
+        assert set(cell.gate_names) <= set(a.gates)
+        assert all(gate.split("_")[0] in cell.gate_names for gate in a.gates)
+
+
+# Published sizes.
+
+
+def count(*modules: nn.Module | None) -> int:
+    return sum(p.numel() for module in modules if module is not None for p in module.parameters())
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "published"),
+    [("lstm", {}, 5_764_800), ("gru", {"reset": "before"}, 4_323_600), ("nested_lstm", {"depth": 2}, 5_764_800)],
+)
+def test_parameters_of_source_003_so_a_second_bias_or_a_lost_matrix_is_found(
+    cell: str, options: dict[str, Any], published: int
+) -> None:
+    made = Recurrent(cell, 600, 600, layers=1 if cell == "nested_lstm" else 2, biases="one", **options)
+    assert count(made) == published
+
+
+def test_other_published_parameter_counts() -> None:
+    assert count(nn.Embedding(27, 600)) == 16_200
+    assert count(nn.Linear(600, 16_386)) == 9_847_986
+    assert count(Recurrent("gru", 600, 600, layers=2)) == count(nn.GRU(600, 600, 2)) == 4_327_200
+    # Source 000: embedding and LSTM of 200, two biases, 1002 symbols.
+    lstm = Recurrent("lstm", 200, 200)
+    assert count(lstm) == count(nn.LSTM(200, 200)) == 4 * 200 * (200 + 200 + 2)
+    assert count(nn.Embedding(1002, 200), lstm, nn.Linear(200, 1002)) == 723_402
+    # Source 002: encoder and decoder GRU of 512, embeddings 16 and 512 (the attention and the gate on its context add
+    # the rest of the 3 451 708).
+    encoder, decoder = Recurrent("gru", 16, 512), Recurrent("gru", 512, 512)
+    rest = nn.ModuleList([nn.Embedding(19, 16), nn.Embedding(11, 512), nn.Linear(512, 11)])
+    attention = nn.ModuleList([nn.Linear(1024, 512), nn.Linear(512, 1), nn.Linear(1024, 512)])
+    assert count(encoder, decoder, rest, attention) == 3_451_708
+
+
+# How weights start.
+
+
+def drawn(cell: str, size: int = 40, **options: Any) -> Any:
+    torch.manual_seed(3)
+    return Recurrent(cell, size, size, **options).double().cell(0)
+
+
+def assert_uniform(values: Tensor, limit: float) -> None:
+    """In [-limit, limit], filling it: a variance of limit^2 / 3 and extremes near the ends."""
+    assert values.abs().max() <= limit
+    count = values.numel()
+    assert values.abs().max() > (1 - 8 / count) * limit
+    assert values.var().item() == pytest.approx(limit**2 / 3, rel=4 * math.sqrt(0.8 / count))  # four standard errors
+
+
+def test_torch_and_uniform_initialization_fill_their_range() -> None:
+    for parameter in drawn("lstm").parameters():
+        assert_uniform(parameter, 1 / math.sqrt(40))
+    for parameter in drawn("gru", initialization=Initialization("uniform", limit=0.08)).parameters():
+        assert_uniform(parameter, 0.08)
+
+
+def test_glorot_limits_are_those_of_tensorflows_joint_matrices_not_of_each_gate_or_half() -> None:
+    cell = drawn("lstm", initialization=Initialization("glorot"), biases="one")
+    joint = math.sqrt(6 / (80 + 160))  # [x; h] -> four gates
+    assert_uniform(cell.weight_ih, joint)
+    assert_uniform(cell.weight_hh, joint)
+    assert not cell.bias_ih.any()
+    assert cell.bias_hh is None
+    gru = drawn("gru", initialization=Initialization("glorot"), biases="one", reset="before")
+    for weight in (gru.weight_ih, gru.weight_hh):
+        assert_uniform(weight[:80], math.sqrt(6 / (80 + 80)))  # [x; h] -> r and z
+        assert_uniform(weight[80:], math.sqrt(6 / (80 + 40)))  # [x; r * h] -> candidate
+    published = Recurrent("lstm", 600, 600, biases="one", initialization=Initialization("glorot")).cell(0)
+    assert published.weight_ih.abs().max().item() == pytest.approx(0.0408, abs=1e-4)
+
+
+def test_glorot_of_the_levels_inside_takes_their_own_sizes_also_beyond_ten_levels() -> None:
+    torch.manual_seed(0)
+    cell = NestedLSTMCell(100, 20, depth=12, initialization=Initialization("glorot"))
+    assert_uniform(cell.weight_ih, math.sqrt(6 / (120 + 80)))
+    for level in (1, 11):
+        assert_uniform(getattr(cell, f"weight_ih_{level}"), math.sqrt(6 / (40 + 80)))
+
+
+@pytest.mark.parametrize("biases", ["one", "two"])
+@pytest.mark.parametrize(
+    ("cell", "options"), [("lstm", {}), ("nested_lstm", {"depth": 1}), ("nested_lstm", {"depth": 3})]
+)
+def test_forget_bias_lands_on_the_forget_gates_and_counts_once(cell: str, options: Any, biases: Any) -> None:
+    start = Initialization("glorot", forget_bias=1.5)
+    made = drawn(cell, initialization=start, biases=biases, **options)
+    a = Plain()
+    zero = torch.zeros(1, 40, dtype=torch.float64)
+    made.step(a, made.project(zero), tuple(zero for _ in made.state_names))
+    # With no input and no state each gate shows its bias, whatever its rows are; the inner levels' inputs are zero.
+    for name, value in a.gates.items():
+        bias = 1.5 if name.startswith("forget") else 0.0
+        expected = torch.tensor(bias, dtype=torch.float64)
+        expected = expected if name.startswith("candidate") else expected.sigmoid()
+        torch.testing.assert_close(value, expected.expand_as(value), msg=name)
+    # And the forget gate is what its name says: with that bias the memory is kept.
+    kept = drawn(cell, initialization=Initialization("glorot", forget_bias=50.0), biases=biases, **options)
+    memory = [torch.full_like(zero, 0.3)] * (len(made.state_names) - 1)
+    _, *after = kept.step(Plain(), kept.project(zero), (zero, *memory))
+    torch.testing.assert_close(after[-1], memory[-1], rtol=0, atol=0.2 if len(memory) > 1 else 1e-9)
+
+
+@pytest.mark.parametrize("reset", ["before", "after"])
+def test_unit_gate_bias_lands_on_update_and_reset_and_keeps_the_state(reset: str) -> None:
+    made = drawn("gru", initialization=Initialization("glorot", gate_bias=1.0), reset=reset)
+    a, zero = Plain(), torch.zeros(1, 40, dtype=torch.float64)
+    made.step(a, made.project(zero), (zero,))
+    one = torch.ones_like(zero).sigmoid()
+    torch.testing.assert_close(a.gates["update"], one)
+    torch.testing.assert_close(a.gates["reset"], one)
+    assert not a.gates["candidate"].any()
+    kept = drawn("gru", initialization=Initialization("glorot", gate_bias=50.0), reset=reset)
+    state = torch.randn(1, 40, dtype=torch.float64)
+    torch.testing.assert_close(kept.step(Plain(), kept.project(zero), (state,))[0], state)
+
+
+# Layers.
+
+
+def test_dropout_acts_between_layers_only_and_only_in_training() -> None:
+    inputs = torch.randn(2, TIME, INPUT)
+    one = Recurrent("lstm", INPUT, HIDDEN, dropout=0.5).train()
+    torch.testing.assert_close(one(inputs)[0], one(inputs)[0])  # no layer above: nothing is dropped
+    two = Recurrent("lstm", INPUT, HIDDEN, layers=2, dropout=0.5)
+    two.eval()
+    torch.testing.assert_close(two(inputs)[0], two(inputs)[0])
+    two.train()
+    assert not torch.equal(two(inputs)[0], two(inputs)[0])
+    # The bottom layer's own recurrence and the output stay whole.
+    final = [two(inputs)[1] for _ in range(2)]
+    torch.testing.assert_close(final[0][0], final[1][0])
+    assert (two(inputs)[0] != 0).all()
+
+
+def test_dropout_has_torchs_scale_and_draws_like_it() -> None:
+    two = Recurrent("elman", INPUT, 50, layers=2, dropout=0.25).train()
+    inputs = torch.randn(2, TIME, INPUT)
+    bottom, top = (Recurrent([two.cell(layer)]) for layer in range(2))
+    torch.manual_seed(0)
+    expected = top(nn.functional.dropout(bottom(inputs)[0], 0.25))[0]
+    torch.manual_seed(0)
+    torch.testing.assert_close(two(inputs)[0], expected)
+
+
+@given(st.data())
+def test_a_padded_batch_equals_its_sequences_alone(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(["elman", "lstm", "gru", "nested_lstm"]))
+    lengths = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
+    both, layers = data.draw(st.booleans()), data.draw(st.integers(1, 2))
+    torch.manual_seed(data.draw(st.integers(0, 100)))
+    recurrent = Recurrent(kind, INPUT, HIDDEN, layers=layers, bidirectional=both).double()
+    inputs = torch.randn(len(lengths), max(lengths), INPUT, dtype=torch.float64)
+    together, states = recurrent(inputs, torch.tensor(lengths))
+    for row, length in enumerate(lengths):
+        alone, own = recurrent(inputs[row : row + 1, :length])
+        torch.testing.assert_close(together[row, :length], alone[0], rtol=0, atol=1e-13)
+        assert not together[row, length:].any()
+        for joint, single in zip(states, own, strict=True):
+            for ours, theirs in zip(joint, single, strict=True):
+                torch.testing.assert_close(ours[row], theirs[0], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LSTMCell(0, 4), "sizes of at least 1. Got input 0, hidden 4"),
+        (lambda: LSTMCell(3, 4, biases="both"), "'biases' must be 'none', 'one' or 'two'. Got 'both'"),
+        (lambda: GRUCell(3, 4, reset="inside"), "'reset' must be 'after' or 'before'. Got 'inside'"),
+        (lambda: Recurrent("elman", 3, 4, nonlinearity="gelu"), "'nonlinearity' must be 'tanh' or 'relu'. Got 'gelu'"),
+        (lambda: NestedLSTMCell(3, 4, depth=0), "'depth' of a Nested LSTM must be at least 1. Got 0"),
+        (lambda: LSTMCell(3, 4, initialization=Initialization("xavier")), "'scheme' must be .* Got 'xavier'"),
+        (
+            lambda: LSTMCell(3, 4, biases="none", initialization=Initialization(forget_bias=1.0)),
+            "need a bias to be set on. Got biases='none'",
+        ),
+        (lambda: Recurrent("lstm", 3, 4, layers=0), "'layers' must be at least 1. Got 0"),
+        (lambda: Recurrent("lstm", 3, 4, dropout=1.0), "'dropout' must be at least 0 and below 1. Got 1.0"),
+        (lambda: Recurrent("lstn", 3, 4), "Unknown cell 'lstn'. Did you mean 'lstm'"),
+        (lambda: Recurrent([]), "at least one layer. Got 0"),
+        (lambda: Recurrent([nn.LSTMCell(3, 4)]), "must hold rote cells. Got LSTMCell"),
+        (
+            lambda: Recurrent([LSTMCell(3, 4), LSTMCell(3, 4)]),
+            "layer 1, direction 0 must take 4 inputs and have 4 units. Got 3 and 4",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_settings_name_the_value_and_what_is_known(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make()
