@@ -146,8 +146,11 @@ class List:
         packages = {"studies": "study", "tasks": "task", "cells": "cell", "analyses": "analysis"}
         if self.what == "claims":
             rows = [{"name": claim.id, "about": claim.statement} for name in studies for claim in studies[name].claims]
-        elif self.what in packages:  # read from the sources: importing cells or analyses would import torch
-            registry: Registry[Any] = Registry(packages[self.what], f"rote.{self.what}")
+        elif self.what in packages:
+            # What is not imported yet is read from its sources: importing cells or analyses would import torch.
+            imported = sys.modules.get(f"rote.{self.what}")
+            read = Registry[Any](packages[self.what], f"rote.{self.what}")
+            registry = read if imported is None else getattr(imported, self.what)
             rows = [{"name": entry.name, "about": entry.description} for entry in registry.entries()]
         else:
             raise UnknownNameError("kind", self.what, [*packages, "claims"])

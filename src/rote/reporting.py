@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rote.claims import Verdict
 from rote.config import flatten
 from rote.report import Section, build
 from rote.report.folder import check_replaceable
@@ -16,11 +18,13 @@ def write_report(store: Store, out: Path, *, preset: str | None = None, formats:
     """The report of everything in the store; returns the path of its first page."""
     sections = []
     verdicts = tuple(ledger(store, preset))
+    spent = {row.id: row.seconds for row in store.runs()}
     for name in studies:
         study = studies[name]()
         summary = latest_summary(store, study, preset)
         if summary is not None:
-            sections.append(section_of(study, summary, tuple(item for item in verdicts if item.study == name)))
+            judged = tuple(item for item in verdicts if item.study == name)
+            sections.append(section_of(study, summary, judged, spent))
     return build(sections, verdicts, out, formats=formats)
 
 
@@ -29,8 +33,12 @@ def check_report_folder(out: Path) -> None:
     check_replaceable(out.expanduser().resolve())
 
 
-def section_of(study: Study[Any], summary: FinishedRun, verdicts: tuple[Any, ...]) -> Section:
+def section_of(
+    study: Study[Any], summary: FinishedRun, verdicts: tuple[Verdict, ...], spent: Mapping[str, float]
+) -> Section:
+    """``spent``: seconds by run, of those that are still in the store."""
     record = summary.record
+    runs = (summary.id, *record.uses)
     changed = "".join(f" {key}={value}" for key, value in record.passed.items())
     return Section(
         study=study.name,
@@ -44,8 +52,8 @@ def section_of(study: Study[Any], summary: FinishedRun, verdicts: tuple[Any, ...
         command=f"rote run {study.name} --preset {record.request.preset}{changed}",
         tables=tuple(summary.tables().values()),
         verdicts=verdicts,
-        runs=(summary.id, *record.uses),
-        seconds=record.seconds,
+        runs=runs,
+        seconds=sum(spent.get(run, 0.0) for run in runs),
         environment=record.environment,
         deviations=study.deviations,
     )

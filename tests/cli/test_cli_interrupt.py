@@ -13,7 +13,7 @@ from command_line import ROTE, environment, outcome, rote, wait_until
 
 from rote.store import Record, Store
 
-STEPS = 1000  # long enough to be caught in the middle
+STEPS = 700  # long enough to be caught in the middle
 WORDS = f"run plane --preset smoke engine=stacked seeds=2 training.steps={STEPS} --store store --workers".split()
 
 

@@ -160,6 +160,18 @@ def test_report_is_rebuilt_without_torch(report):
     assert all(claim in page.read_text() for claim in CLAIMS)
 
 
+def test_the_time_in_the_report_is_that_of_all_runs_of_the_study(finished, folder, monkeypatch):
+    """The summary alone takes a moment; the work is in the runs it was made from."""
+    import rote.reporting
+
+    sections = []
+    monkeypatch.setattr(rote.reporting, "build", lambda found, *rest, **more: sections.extend(found))
+    rote.reporting.write_report(Store(finished.store), folder / "out")
+    (section,) = sections
+    assert section.seconds == pytest.approx(sum(row.seconds for row in Store(finished.store).runs()))
+    assert len(section.runs) == 5
+
+
 def test_reproduce_runs_judges_and_writes_the_report(folder):
     answer = rote("reproduce", "resistance", "--preset", "smoke", "--workers", "1", cwd=folder)
     assert answer.code == 0, answer.err

@@ -270,7 +270,8 @@ def test_a_replica_starts_from_its_own_seed_whatever_its_neighbours_place_and_pr
         for name, value in stack.state_dict().items():
             assert torch.equal(value[replica], alone.state_dict()[name][0])
             assert torch.equal(value[replica].float(), single.state_dict()[name][1])
-    assert not torch.equal(stack.weights[0][0], stack.weights[0][1])
+    many = StackedMLP(2, 2, config, range(256), torch.float64)
+    assert len({network.sum().item() for network in many.weights[0]}) == 256  # no two seeds are the same network
 
 
 def test_weights_start_uniform_within_glorots_limit_and_biases_at_zero() -> None:

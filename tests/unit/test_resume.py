@@ -82,14 +82,22 @@ def test_killed_from_outside_at_times_that_have_nothing_to_do_with_its_files() -
 # --- would these tests notice? Each piece of state left out on resume must change the result ----------------------
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """As studies do it: torch's sums, and so the bits of a result, depend on the number of threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(autouse=True)
 def checkpoint_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
+def uninterrupted(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
     store = Store(tmp_path_factory.mktemp("uninterrupted"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
@@ -204,12 +212,12 @@ def test_a_signal_ends_a_run_after_its_step_and_the_run_goes_on_to_identical_byt
 ) -> None:  # fmt: skip
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "1000")  # so that only the signal can be the reason of a checkpoint
     store, case = Store(tmp_path), CASES["long"]
-    with pytest.raises(InterruptedRunError, match="Stopped after step 8 of 40; it is kept"):
-        interrupt(case, store, 7, lambda: os.kill(os.getpid(), number))
+    with pytest.raises(InterruptedRunError, match="Stopped after step 12 of 40; it is kept"):
+        interrupt(case, store, 11, lambda: os.kill(os.getpid(), number))
     assert signal.getsignal(number) is guarded
     (row,) = store.runs()
     assert row.status == "interrupted"
-    assert Checkpoints(store.folder(case.request)).steps()[-1] == 8
+    assert Checkpoints(store.folder(case.request)).steps() == [0, 8, 12]  # two snapshots, and the step of the signal
     with store.open(case.request) as run:
         assert run.resume() is not None
     assert finished(case, store) == uninterrupted["long"]

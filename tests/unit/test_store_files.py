@@ -118,6 +118,17 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException) ->
     monkeypatch.setattr(os, "fdopen", HalfWriter)
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_file_may_be_read_by_whom_the_user_lets_read_files(tmp_path: Path, umask: int) -> None:
+    """A file of Python's tempfile is its owner's alone, also after a rename: nobody else could read a shared store."""
+    earlier = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "file", b"")
+    finally:
+        os.umask(earlier)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
 def test_data_are_on_disk_before_the_name_and_the_name_before_the_write_returns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,6 +435,26 @@ def test_a_foreign_file_named_like_a_checkpoint_is_not_counted_as_one(tmp_path: 
     Checkpoints(tmp_path).save(5, {})
     (tmp_path / "checkpoint-00000005 (copy).json").write_text("{}")
     assert Checkpoints(tmp_path).steps() == [5]
+
+
+def test_a_checkpoint_whose_removal_is_killed_halfway_no_longer_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, unlink = Checkpoints(tmp_path), os.unlink
+    checkpoints.save(4, {})
+
+    def once(path: Any, **named: Any) -> None:
+        monkeypatch.setattr(os, "unlink", raise_interrupt)
+        unlink(path, **named)
+
+    def raise_interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "unlink", once)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.remove(4)
+    assert len(os.listdir(tmp_path)) == 1
+    assert checkpoints.steps() == []
 
 
 def test_a_checkpoint_that_is_written_again_with_other_content_is_never_left_half_old(

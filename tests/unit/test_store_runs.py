@@ -485,11 +485,14 @@ def test_removing_a_link_to_another_run_of_the_store_keeps_that_run(store: Store
     run = finish(store)
     link = run.folder.with_name("0" * 16)
     link.symlink_to(run.folder)
-    (link.parent / "damaged").mkdir()
     before = contents(run.folder)
-    with pytest.raises((DamagedFileError, UsageError)):
-        store.remove(run.id)  # two folders have this id; which one is meant cannot be known
-    assert contents(run.folder) == before
+    with pytest.raises(UsageError, match="stands for 2 runs"):
+        store.remove(run.id)  # two folders have this id: which one is meant cannot be known
+    (run.folder / "record.json").unlink()  # then each is listed by the name of its folder
+    with pytest.raises(DamagedFileError, match="remove the link by hand"):
+        store.remove(link.name)
+    assert link.is_symlink()
+    assert contents(run.folder) == {name: data for name, data in before.items() if name != "record.json"}
 
 
 def test_the_store_is_where_the_environment_says_unless_it_is_told(

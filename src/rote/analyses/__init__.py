@@ -4,6 +4,7 @@ Imported eagerly: some functions have the name of their file, and a lazy façade
 """
 
 from rote.analyses.clustering import ClusterTree, cluster
+from rote.analyses.connectivity import Connectivity, connectivity
 from rote.analyses.decomposition import Parts, decompose, decompose_all
 from rote.analyses.diagnosis import Diagnosis, diagnose
 from rote.analyses.gates import ActivationDistribution, GateSaturation, activation_distribution, gate_saturation
@@ -17,6 +18,7 @@ from rote.analyses.weights import NeuronGraph, WeightMap, neuron_graph, weight_m
 __all__ = [
     "ActivationDistribution",
     "ClusterTree",
+    "Connectivity",
     "Diagnosis",
     "GateSaturation",
     "Interdependence",
@@ -28,6 +30,7 @@ __all__ = [
     "activation_distribution",
     "analyses",
     "cluster",
+    "connectivity",
     "decompose",
     "decompose_all",
     "diagnose",

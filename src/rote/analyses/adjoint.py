@@ -3,47 +3,58 @@
 A step is recorded with plain values [batch, n]. Then a block of gradients [row, batch, n], one row per output, is
 pulled back through it, whatever the cell. Between two matrix products everything is elementwise: its Jacobian is a
 diagonal, the same for every row. So the block is left as it is and the diagonals, which are small, are multiplied with
-each other until a product or a sum needs the numbers. That is what one would write by hand for an LSTM or a GRU.
+each other. With many rows they are even multiplied into the next matrix: the gates of an LSTM all come from the
+gradient of its cell, and d_c (a W_i + b W_f + c W_g) is one product where [d_i, d_f, d_g] W are three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+MANY = 8  # rows from which on it pays to multiply a diagonal into the matrix
+
 
 @dataclass(slots=True)
-class Part:
-    """``block * diagonal`` is the gradient of the columns from ``start`` on; columns without a part have none."""
+class Term:
+    """``block * diagonal`` or ``block @ matrix``: a summand of the gradient of the columns from ``start`` on."""
 
     start: int
     block: Tensor  # [row, batch, width]
     diagonal: Tensor | None = None  # [batch, width] or [width]
-    owned: bool = False  # the block was made here and is read nowhere else: sums may be formed in it
+    matrix: Tensor | None = None  # [width, n]
+    owned: bool = False  # the matrix was made here: others may be added to it
 
     @property
     def columns(self) -> slice:
-        return slice(self.start, self.start + self.block.shape[-1])
+        return slice(self.start, self.start + (self.block if self.matrix is None else self.matrix).shape[-1])
 
-    def times(self, factor: Tensor) -> Part:
+    def times(self, factor: Tensor) -> Term:
         """Through an elementwise function; ``factor`` is its derivative, for all columns."""
         mine = factor[..., self.columns]
-        return Part(self.start, self.block, mine if self.diagonal is None else mine * self.diagonal)
-
-    def numbers(self) -> Tensor:
-        return self.block if self.diagonal is None else self.block * self.diagonal
+        return Term(self.start, self.block, mine if self.diagonal is None else mine * self.diagonal)
 
     def write(self, out: Tensor) -> None:
-        if self.diagonal is None:
-            out.copy_(self.block)
-        else:
+        if self.matrix is not None:
+            torch.mm(_flat(self.block), self.matrix, out=_flat(out))
+        elif self.diagonal is not None:
             torch.mul(self.block, self.diagonal, out=out)
+        else:
+            out.copy_(self.block)
+
+    def add_to(self, out: Tensor) -> None:
+        if self.matrix is not None:
+            _flat(out).addmm_(_flat(self.block), self.matrix)
+        elif self.diagonal is not None:
+            out.addcmul_(self.block, self.diagonal)
+        else:
+            out.add_(self.block)
 
 
-Pull = Callable[[list[Part], list[list[Part]]], None]  # the gradient of a value, to those of what it was made from
+Pull = Callable[[list[Term], list[list[Term]]], None]  # the gradient of a value, to those of what it was made from
 
 
 @dataclass(slots=True)
@@ -74,11 +85,10 @@ class Recording:
     def linear(self, value: Value, weight: Tensor) -> Value:
         place, total = value.place, value.total @ weight.T
         if place is None:
-            return Value(total, None, self)
+            return self.constant(total)
 
-        def pull(parts: list[Part], pending: list[list[Part]]) -> None:
-            for part in joined(parts):
-                _add_product(pending[place], part, weight)
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            add_products(pending[place], terms, weight)
 
         return self._made(total, pull)
 
@@ -88,7 +98,7 @@ class Recording:
     def pieces(self, value: Value, sizes: Sequence[int]) -> tuple[Value, ...]:
         totals = value.total.split(list(sizes), dim=-1)
         if value.place is None:
-            return tuple(Value(total, None, self) for total in totals)
+            return tuple(self.constant(total) for total in totals)
         starts = [sum(sizes[:index]) for index in range(len(sizes))]
         return tuple(self._piece(value.place, total, start) for total, start in zip(totals, starts, strict=True))
 
@@ -108,11 +118,12 @@ class Recording:
         sides = [(gate.place, source.total), (source.place, gate.total)]
         needed = [(place, other) for place, other in sides if place is not None]
 
-        def pull(parts: list[Part], pending: list[list[Part]]) -> None:
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
             for place, other in needed:
-                pending[place] += [part.times(other) for part in parts]
+                pending[place] += [term.times(other) for term in terms]
 
-        return self._made(gate.total * source.total, pull) if needed else self.constant(gate.total * source.total)
+        total = gate.total * source.total
+        return self._made(total, pull) if needed else self.constant(total)
 
     def settle(self, value: Value) -> Value:
         return value
@@ -126,11 +137,11 @@ class Recording:
     def sum(self, first: Value, second: Value) -> Value:
         needed = [value.place for value in (first, second) if value.place is not None]
 
-        def pull(parts: list[Part], pending: list[list[Part]]) -> None:
-            if len(needed) > 1:  # both sides get the same numbers: form them once
-                parts = [replace(part, owned=False) for part in joined(parts)]
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            if len(needed) > 1 and not _many(terms):  # both sides get the same numbers: form them once
+                terms = joined(terms)
             for place in needed:
-                pending[place] += parts
+                pending[place] += terms
 
         total = first.total + second.total
         return self._made(total, pull) if needed else self.constant(total)
@@ -140,119 +151,138 @@ class Recording:
         if place is None:
             return self.constant(total)
 
-        def pull(parts: list[Part], pending: list[list[Part]]) -> None:
-            pending[place] += [part.times(derivative) for part in parts]
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            pending[place] += [term.times(derivative) for term in terms]
 
         return self._made(total, pull)
 
-    def pull_back(self, given: Sequence[tuple[Value, Tensor]], leaves: Sequence[Value]) -> list[list[Part]]:
+    def pull_back(self, given: Iterable[tuple[Value, Tensor]], leaves: Sequence[Value]) -> list[list[Term]]:
         """The gradients of ``leaves`` from those of some values, [row, batch, n] each."""
-        pending: list[list[Part]] = [[] for _ in self._pulls]
+        pending: list[list[Term]] = [[] for _ in self._pulls]
         for value, block in given:
             if value.place is not None:
-                pending[value.place].append(Part(0, block))
+                pending[value.place].append(Term(0, block))
         for place in reversed(range(len(pending))):
             pull = self._pulls[place]
             if pull is not None and pending[place]:
-                parts, pending[place] = merged(pending[place]), []
-                pull(parts, pending)
-        return [merged(pending[leaf.place]) if leaf.place is not None else [] for leaf in leaves]
+                terms, pending[place] = [_formed(same) for same in by_columns(pending[place])], []
+                pull(terms, pending)
+        return [pending[leaf.place] if leaf.place is not None else [] for leaf in leaves]
 
     def _made(self, total: Tensor, pull: Pull | None) -> Value:
         self._pulls.append(pull)
         return Value(total, len(self._pulls) - 1, self)
 
     def _piece(self, place: int, total: Tensor, start: int) -> Value:
-        def pull(parts: list[Part], pending: list[list[Part]]) -> None:
-            pending[place] += [replace(part, start=part.start + start) for part in parts]
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            pending[place] += [replace(term, start=term.start + start) for term in terms]
 
         return self._made(total, pull)
 
 
-def merged(parts: list[Part]) -> list[Part]:
-    """One part for each set of columns, by column."""
-    found: list[Part] = []
-    for part in sorted(parts, key=lambda part: part.start):
-        last = found[-1] if found else None
-        if last is not None and last.columns == part.columns:
-            found[-1] = _sum(last, part)
-        elif last is not None and part.start < last.columns.stop:
-            return [_laid_over(parts)]
+def write(terms: list[Term], out: Tensor) -> None:
+    """The gradient of all columns, into ``out`` [row, batch, n], which is contiguous."""
+    groups = by_columns(terms)
+    if sum(same[0].columns.stop - same[0].start for same in groups) < out.shape[-1]:
+        out.zero_()
+    for same in groups:
+        _write_sum(same, out[..., same[0].columns])
+
+
+def add_products(products: list[Term], terms: list[Term], weight: Tensor) -> None:
+    """Add to ``products`` the terms of ``terms @ weight``, one for each block that they are made of."""
+    if not _many(terms):
+        products += [Term(0, term.block, matrix=weight[term.columns]) for term in joined(terms)]
+        return
+    for term in terms:
+        rows = weight[term.columns]
+        factor = None if term.diagonal is None else term.diagonal.reshape(-1, 1)
+        for earlier in products:
+            if earlier.owned and earlier.block is term.block and earlier.matrix is not None:
+                earlier.matrix.add_(rows) if factor is None else earlier.matrix.addcmul_(rows, factor)
+                break
         else:
-            found.append(part)
-    return found
+            matrix = rows if factor is None else rows * factor
+            products.append(Term(0, term.block, matrix=matrix, owned=factor is not None))
 
 
-def joined(parts: list[Part]) -> list[Part]:
+def by_columns(terms: list[Term]) -> list[list[Term]]:
+    """The summands of each set of columns; those of one block and one kind are added up."""
+    groups: list[list[Term]] = []
+    for term in sorted(terms, key=lambda term: term.start):
+        if groups and groups[-1][0].columns == term.columns:
+            _include(groups[-1], term)
+        elif groups and term.start < groups[-1][0].columns.stop:
+            return [[_laid_over(terms)]]
+        else:
+            groups.append([term])
+    return groups
+
+
+def joined(terms: list[Term]) -> list[Term]:
     """The same gradient with its numbers formed, those of neighboring columns in one block."""
-    runs: list[list[Part]] = []
-    for part in parts:
+    runs: list[list[Term]] = []
+    for term in terms:
         last = runs[-1][-1] if runs else None
-        if last is not None and last.diagonal is not None and part.diagonal is not None and _meet(last, part):
-            runs[-1].append(part)
+        if last is None or last.diagonal is None or term.diagonal is None or last.columns.stop != term.start:
+            runs.append([term])
         else:
-            runs.append([part])
+            runs[-1].append(term)
     return [run[0] if run[0].diagonal is None else _in_one_block(run) for run in runs]
 
 
-def write(parts: list[Part], out: Tensor) -> None:
-    """The gradient of all columns, into ``out`` [row, batch, n]."""
-    if sum(part.block.shape[-1] for part in parts) < out.shape[-1]:
-        out.zero_()
-    for part in parts:
-        part.write(out[..., part.columns])
+def _many(terms: list[Term]) -> bool:
+    """Whether diagonals go into the matrices. In a batch every sequence has its own."""
+    rows, batch, _ = terms[0].block.shape
+    return batch == 1 and rows >= MANY
 
 
-def add_product(out: Tensor, part: Part, weight: Tensor) -> None:
-    """``out += part @ weight[its columns]``, in place; ``out`` [row, batch, n] is contiguous."""
-    rows = part.numbers()
-    out.view(-1, out.shape[-1]).addmm_(rows.reshape(-1, rows.shape[-1]), weight[part.columns])
-
-
-def _add_product(parts: list[Part], part: Part, weight: Tensor) -> None:
-    for earlier in parts:
-        if earlier.owned and earlier.diagonal is None and earlier.block.shape[-1] == weight.shape[1]:
-            add_product(earlier.block, part, weight)
+def _include(group: list[Term], term: Term) -> None:
+    for index, other in enumerate(group):
+        if other.block is term.block and other.matrix is None and term.matrix is None:
+            one = term.block.new_ones(1)
+            first, second = (one if part.diagonal is None else part.diagonal for part in (other, term))
+            group[index] = Term(term.start, term.block, (first + second).expand(term.block.shape[1:]))
             return
-    parts.append(Part(0, part.numbers() @ weight[part.columns], owned=True))
+    group.append(term)
 
 
-def _sum(first: Part, second: Part) -> Part:
-    if first.block is second.block:
-        one = first.block.new_ones(1)
-        diagonals = [one if part.diagonal is None else part.diagonal for part in (first, second)]
-        return Part(first.start, first.block, (diagonals[0] + diagonals[1]).expand(first.block.shape[1:]))
-    if second.owned and second.diagonal is None:
-        first, second = second, first
-    if first.diagonal is not None:
-        first = Part(first.start, first.numbers(), owned=True)
-    if second.diagonal is None:
-        total = first.block.add_(second.block) if first.owned else first.block + second.block
-    elif first.owned:
-        total = first.block.addcmul_(second.block, second.diagonal)
-    else:
-        total = torch.addcmul(first.block, second.block, second.diagonal)
-    return Part(first.start, total, owned=True)
+def _formed(same: list[Term]) -> Term:
+    """A sum as one term without a matrix."""
+    if len(same) == 1 and same[0].matrix is None:
+        return same[0]
+    rows, batch, _ = same[0].block.shape
+    start, stop = same[0].columns.start, same[0].columns.stop
+    block = same[0].block.new_empty(rows, batch, stop - start)
+    _write_sum(same, block)
+    return Term(start, block)
 
 
-def _laid_over(parts: list[Part]) -> Part:
+def _write_sum(same: list[Term], out: Tensor) -> None:
+    first, *others = sorted(same, key=lambda term: term.matrix is None)
+    first.write(out)
+    for term in others:
+        term.add_to(out)
+
+
+def _laid_over(terms: list[Term]) -> Term:
     """A value was used as a whole and in pieces."""
-    stop = max(part.columns.stop for part in parts)
-    rows, batch, _ = parts[0].block.shape
-    total = parts[0].block.new_zeros(rows, batch, stop)
-    for part in parts:
-        total[..., part.columns] += part.numbers()
-    return Part(0, total, owned=True)
+    formed = [_formed([term]) for term in terms]
+    rows, batch, _ = formed[0].block.shape
+    total = formed[0].block.new_zeros(rows, batch, max(term.columns.stop for term in formed))
+    for term in formed:
+        term.add_to(total[..., term.columns])
+    return Term(0, total)
 
 
-def _in_one_block(run: list[Part]) -> Part:
+def _in_one_block(run: list[Term]) -> Term:
     rows, batch, _ = run[0].block.shape
-    width = run[-1].columns.stop - run[0].start
-    block = run[0].block.new_empty(rows, batch, width)
-    for part in run:
-        part.write(block[..., part.start - run[0].start : part.columns.stop - run[0].start])
-    return Part(run[0].start, block, owned=True)
+    start = run[0].start
+    block = run[0].block.new_empty(rows, batch, run[-1].columns.stop - start)
+    for term in run:
+        term.write(block[..., term.start - start : term.columns.stop - start])
+    return Term(start, block)
 
 
-def _meet(left: Part, right: Part) -> bool:
-    return bool(left.columns.stop == right.start)
+def _flat(block: Tensor) -> Tensor:
+    return block.view(-1, block.shape[-1])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from rote.analyses.adjoint import Part, Recording, Value, add_product, joined, write
+from rote.analyses.adjoint import Recording, Term, Value, add_products, write
 from rote.cells import Cell, Recurrent, State
 
 if TYPE_CHECKING:
@@ -33,13 +33,17 @@ class Step:
     state: tuple[Value, ...]
     new: tuple[Value, ...]
 
-    def pull_back(self, blocks: list[Tensor], before: list[Tensor]) -> list[Part]:
-        """From the gradients of the new state: those of the old state, written into ``before``, and of the input."""
-        given = list(zip(self.new, blocks, strict=True))
+    def pull_back(self, blocks: list[Tensor], before: list[Tensor], weight: Tensor | None) -> list[Term]:
+        """From the gradients of the new state: those of the old state, written into ``before``, and the terms of that
+        of what ``weight`` has projected."""
+        given = zip(self.new, blocks, strict=True)
         projected, *states = self.record.pull_back(given, [self.projected, *self.state])
-        for parts, out in zip(states, before, strict=True):
-            write(parts, out)
-        return joined(projected)
+        for terms, out in zip(states, before, strict=True):
+            write(terms, out)
+        products: list[Term] = []
+        if projected and weight is not None:
+            add_products(products, projected, weight)
+        return products
 
 
 def record_step(cell: Cell, projected: Float[Tensor, "batch row"], state: State) -> Step:
@@ -127,21 +131,17 @@ def causal_values(
         now[-1][0][t] = seeds[t]
         for index in reversed(range(len(layers))):
             step = layers[index].steps.pop()
-            parts = step.pull_back([block[t:] for block in now[index]], [block[t:] for block in then[index]])
+            blocks, before = ([block[t:] for block in states[index]] for states in (now, then))
+            terms = step.pull_back(blocks, before, weights[index])
             if index:
-                for part in parts:
-                    add_product(now[index - 1][0][t:], part, weights[index])
+                for term in terms:
+                    term.add_to(now[index - 1][0][t:])
             else:
-                values[t:, :, t] = reading.measure(_coordinates(parts, weights[0], time - t, batch), t)
+                coordinates = seeds.new_empty(time - t, batch, weights[0].shape[1])
+                write(terms, coordinates)
+                values[t:, :, t] = reading.measure(coordinates, t)
         now, then = then, now
     return values
-
-
-def _coordinates(parts: list[Part], weight: Tensor, rows: int, batch: int) -> Tensor:
-    made = weight.new_zeros(rows, batch, weight.shape[1])
-    for part in parts:
-        add_product(made, part, weight)
-    return made
 
 
 def two_way_values(
@@ -187,6 +187,6 @@ def _sweep(run: Layer, above: Tensor, reached: range, mask: Tensor | None, weigh
         if mask is not None:
             for block in now:
                 block.mul_(mask[:, t, None])
-        for part in run.steps[t].pull_back(now, then):
-            add_product(below[t], part, weight)
+        for term in run.steps[t].pull_back(now, then, weight):
+            term.add_to(below[t])
         now, then = then, now

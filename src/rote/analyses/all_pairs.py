@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 Wrt = Literal["one_hot", "embedding"]
 Norm = Literal["l2", "squared", "signed"]
-ROWS = 256  # sequences times steps that are carried at once: enough to keep the matrix products busy
+# Sequences are carried together up to this many numbers per state, so that short ones keep the matrix products busy.
+TOGETHER = 2**18
+# From this many on each goes alone: ``adjoint`` then needs fewer products.
+ALONE = 40_000
 ERROR_SEQUENCES = 32  # whose error is measured at once
 
 
@@ -58,7 +61,7 @@ def pair_values(
     values = inputs.vectors.new_zeros(inputs.batch, inputs.time, inputs.time)
     chosen = torch.zeros_like(inputs.mask, dtype=torch.long) if targets is None else targets
     table = _table(model, inputs, what)
-    for rows, time in _batches(inputs):
+    for rows, time in _batches(inputs, recurrent.hidden_size):
         mask, vectors = inputs.mask[rows, :time], inputs.vectors[rows, :time]
         # In one direction no output depends on what follows it: padding needs no mask there.
         padded = None if recurrent.directions == 1 or bool(mask.all()) else mask
@@ -77,13 +80,13 @@ def pair_values(
     return values, chosen
 
 
-def _batches(inputs: Inputs) -> Iterator[tuple[Tensor, int]]:
-    """Sequences of about the same length, with the longest of their lengths."""
+def _batches(inputs: Inputs, size: int) -> Iterator[tuple[Tensor, int]]:
+    """Sequences of about the same length, and the longest of their lengths."""
     lengths = inputs.mask.sum(1)
     order = lengths.argsort(descending=True, stable=True)
     while len(order):
         time = int(lengths[order[0]])
-        count = max(1, ROWS // time)
+        count = 1 if time * size >= ALONE else TOGETHER // (time * size)
         yield order[:count], time
         order = order[count:]
 

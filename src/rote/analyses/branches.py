@@ -70,10 +70,17 @@ def branch(inside: Tensor, bias: Tensor, times: Iterable[int], dtype: torch.dtyp
     return made
 
 
-def separate(inside: Tensor, bias: Tensor, times: Iterable[int], dtype: torch.dtype) -> dict[int, Branches]:
+def separate(
+    inside: Tensor, bias: Tensor, times: Iterable[int], dtype: torch.dtype, marked: bool
+) -> dict[int, Branches]:
     """Every span for itself, from the first step on."""
     masks, each = (inside.cpu().numpy(), bias.cpu().numpy()), np.arange(inside.shape[1])
-    return {t: _branches(each, each, len(each), [mask[:, :, t] for mask in masks], inside.device, dtype) for t in times}
+    parents, count = np.full_like(each, 0 if marked else -1), int(marked)
+    made: dict[int, Branches] = {}
+    for t in times:
+        made[t] = _branches(parents, each, count, [mask[:, :, t] for mask in masks], inside.device, dtype)
+        parents, count = each, len(each)
+    return made
 
 
 def _branches(

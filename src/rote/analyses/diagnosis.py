@@ -165,10 +165,11 @@ def diagnose(
 def _grow(classifier: Classifier, values: np.ndarray, order: np.ndarray, target: float, full: np.ndarray) -> np.ndarray:
     """Accuracies [size, split] of the first units, one more at a time, until their mean reaches the target."""
     curve: list[np.ndarray] = []
-    while not curve or curve[-1].mean() < target:
-        size = len(curve) + 1
+    for size in range(1, len(order) + 1):
         # All units are the classifier that set the target; fitted again in another order it may round otherwise.
         curve.append(full if size == len(order) else classifier.fit(values[:, order[:size]])[0])
+        if curve[-1].mean() >= target:
+            break
     return np.stack(curve)
 
 

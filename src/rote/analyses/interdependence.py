@@ -43,9 +43,16 @@ class Interdependence(Result):
             Column("time", "step of the output", role="label"),
             Column("interdependence", "||b(A and B) - b(A) - b(B)|| / ||b(A and B)||"),
         )
+        sets = [
+            [
+                [one.nonzero().flatten().tolist(), other.nonzero().flatten().tolist()]
+                for one, other in zip(a, b, strict=True)
+            ]
+            for a, b in zip(self.first, self.second, strict=True)
+        ]
         return Table.make(
             "interdependence", "What two sets of positions do together but not apart", columns, rows,
-            figure="interdependence", details=True,
+            figure="interdependence", details=True, options={"sets": sets},
         )  # fmt: skip
 
 

@@ -83,7 +83,8 @@ def _relevant_block(question: Question, hidden: Tensor, relevant: Tensor) -> Non
     """Fill ``hidden`` [batch, time, unit] and ``relevant`` [batch, span, time, unit]."""
     recurrent, dtype = question.recurrent, hidden.dtype
     directions = range(recurrent.directions)
-    plans = [branch(question.inside, question.bias, question.times(d), dtype, question.marked) for d in directions]
+    masks, marked = (question.inside, question.bias), question.marked
+    plans = [branch(*masks, question.times(d), dtype, marked) for d in directions]
     total, below = question.inputs.vectors, None
     for layer in range(recurrent.layers):
         tops = [_relevant_layer(question, layer, d, plans[d], total, below) for d in directions]
@@ -97,7 +98,7 @@ def _relevant_block(question: Question, hidden: Tensor, relevant: Tensor) -> Non
         if len(tops) > 1 and not last:
             # The layer above sees both directions, in which no two spans agree: each goes its own way.
             below = dict(enumerate(relevant.clone().unbind(2)))
-            plans = [separate(question.inside, question.bias, question.times(d), dtype) for d in directions]
+            plans = [separate(*masks, question.times(d), dtype, marked) for d in directions]
     hidden.copy_(total)
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -90,14 +91,13 @@ class Relevant:
         return tuple(map(Split, totals, parts, biases))
 
     def sigmoid(self, value: Split) -> Split:
-        return self._apply(value, torch.sigmoid, torch.sigmoid_, 1)
+        return self._apply(value, torch.sigmoid, torch.sigmoid_)
 
     def tanh(self, value: Split) -> Split:
-        # tanh(x) = 2 sigmoid(2x) - 1: torch's sigmoid is six times as fast as its tanh.
-        return self._apply(value, torch.tanh, torch.sigmoid_, 2)
+        return self._apply(value, torch.tanh, tanh_)
 
     def relu(self, value: Split) -> Split:
-        return self._apply(value, torch.relu, torch.relu_, 1)
+        return self._apply(value, torch.relu, torch.relu_)
 
     def product(self, gate: Split, source: Split) -> Split:
         total = gate.total * source.total
@@ -129,8 +129,7 @@ class Relevant:
     def gate(self, name: str, value: Split) -> Split:
         return value
 
-    def _apply(self, value: Split, function: Function, in_place: Function, k: int) -> Split:
-        """``function``(x) is k in_place(k x) plus a constant."""
+    def _apply(self, value: Split, function: Function, in_place: Function) -> Split:
         total = function(value.total)
         if value.relevant is None:
             return Split(total, None)
@@ -138,13 +137,22 @@ class Relevant:
         if self.rules.linearization == "shapley":
             relevant, _, bias = shapley(function, r, value.total - r - b, b)
             return Split(total, relevant, bias)
-        alone = function(b) if isinstance(b, Tensor) else _at(function, b)
+        alone = in_place(b.clone()) if isinstance(b, Tensor) else _at(function, b)
         if not isinstance(r, Tensor):
             return Split(total, 0.0, alone)
-        # As few passes as possible: this is where most of the time goes.
-        with_bias, without = _plus(r, b, k), torch.sub(value.total if k == 1 else k * value.total, r, alpha=k)
-        difference = in_place(with_bias).sub_(in_place(without))
-        return Split(total, torch.add((total - alone) / 2, difference, alpha=k / 2), alone)
+        # As few passes as possible: this is where most of the time goes. in_place throughout, so that r = 0 gives 0.
+        difference = in_place(r + b).sub_(in_place(value.total - r))
+        constant = (in_place(value.total.clone()) - alone) / 2
+        return Split(total, torch.add(constant, difference, alpha=0.5), alone)
+
+
+def tanh_(values: Tensor) -> Tensor:
+    """In place. numpy's is seven times as fast as torch's on the CPU."""
+    if values.device.type != "cpu" or values.dtype not in (torch.float32, torch.float64):
+        return values.tanh_()
+    array = values.numpy()
+    np.tanh(array, out=array)
+    return values
 
 
 def shapley(function: Function, relevant: Number, irrelevant: Tensor, bias: Number) -> tuple[Tensor, Tensor, Tensor]:
@@ -203,13 +211,6 @@ def _add(a: Number, b: Number) -> Number:
 
 def _times(a: Number, b: Number) -> Number:
     return 0.0 if _absent(a) or _absent(b) else a * b
-
-
-def _plus(part: Tensor, bias: Number, k: int) -> Tensor:
-    """A fresh k (part + bias)."""
-    if isinstance(bias, Tensor):
-        return torch.add(bias if k == 1 else k * bias, part, alpha=k)
-    return torch.add(part, bias) if k == 1 else torch.mul(part, k).add_(k * bias)
 
 
 def _cut(part: Number, sizes: Sequence[int]) -> Sequence[Number]:

@@ -30,6 +30,8 @@ class Trace(Result):
     logits: Float[Tensor, "batch time output"]  # the top layer's hidden states when the model has no readout
     mask: Bool[Tensor, "batch time"]  # true where there is an input
     axes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "states": ("batch", "time", "unit"),
+        "gates": ("batch", "time", "unit"),
         "logits": ("batch", "time", "output"),
         "mask": ("batch", "time"),
     }

@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,9 @@ def digest_file(path: Path) -> str:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` so that a reader, a crash or a full disk sees the old file or the new one, never a part."""
     with writing(path):
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        # Not tempfile.mkstemp, whose files only their owner may read: a store may be shared.
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)

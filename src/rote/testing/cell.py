@@ -1,0 +1,161 @@
+"""What every cell must keep, so that each analysis works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import torch
+from torch import Tensor, nn
+
+from rote.analyses import decompose, trace
+from rote.cells import Cell, Recurrent, mask_of, unroll
+from rote.models.sequence import SequenceModel
+from rote.testing.untouched import untouched
+
+CellFactory = Callable[[int, int], Cell]
+LENGTHS = (4, 1, 3)
+TIGHT = 1e-12
+
+
+def check_cell(cell_factory: CellFactory, *, input_size: int = 3, hidden_size: int = 4, seed: int = 0) -> None:
+    """``cell_factory(input_size, hidden_size)`` gives a cell, usually its class; other options stay as they are."""
+    generator = torch.Generator().manual_seed(seed)
+    made = cell_factory(input_size, hidden_size)
+    assert isinstance(made, Cell), f"The factory must give a rote.cells.Cell. Got {type(made).__name__}."
+    assert (made.input_size, made.hidden_size) == (input_size, hidden_size), (
+        f"The cell must have the sizes it was asked for: {(input_size, hidden_size)}. "
+        f"Got {(made.input_size, made.hidden_size)}."
+    )
+    cell = made.double()
+    models = [_model(cell_factory, input_size, hidden_size, *shape) for shape in ((1, 1), (2, 1), (2, 2))]
+    for module in (cell, *models):
+        _spread(module, generator)
+    inputs = torch.randn(len(LENGTHS), max(LENGTHS), input_size, dtype=torch.float64, generator=generator)
+    with untouched(cell, *models):
+        with torch.no_grad():
+            _states_and_gates(cell, inputs)
+            _rows_are_independent(cell, inputs)
+            _padding_changes_nothing(cell, inputs)
+        _gradients(cell, inputs, generator)
+        for model in models:
+            _decomposition(model, inputs)
+
+
+def _model(factory: CellFactory, input_size: int, hidden_size: int, layers: int, directions: int) -> SequenceModel:
+    sizes = [input_size] * directions + [hidden_size * directions] * directions * (layers - 1)
+    made = [factory(size, hidden_size) for size in sizes]
+    return SequenceModel(Recurrent(made, bidirectional=directions == 2).double())
+
+
+def _spread(module: nn.Module, generator: torch.Generator) -> None:
+    """Weights large enough for the nonlinearities to matter."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(0.8 * torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator))
+
+
+def _states_and_gates(cell: Cell, inputs: Tensor) -> None:
+    kind, shape = type(cell).__name__, (*inputs.shape[:2], cell.hidden_size)
+    assert cell.state_names[0] == "hidden", f"The first state of {kind} must be 'hidden'. Got {cell.state_names}."
+    assert len(set(cell.state_names)) == len(cell.state_names), f"{kind} has two states of one name."
+    run, again = (unroll(cell, inputs, _zeros(cell, len(inputs))) for _ in range(2))
+    for name, value in {**run.states, **run.gates}.items():
+        assert value.shape == shape, f"{name!r} of {kind} must be {shape}. Got {tuple(value.shape)}."
+        assert bool(torch.isfinite(value).all()), f"{name!r} of {kind} is not finite."
+        assert value.dtype == inputs.dtype, f"{name!r} of {kind} left {inputs.dtype} for {value.dtype}."
+        assert torch.equal(value, {**again.states, **again.gates}[name]), (
+            f"{name!r} of {kind} differs between two runs."
+        )
+    lacking = [name for name in cell.gate_names if name not in run.gates]
+    assert not lacking, f"{kind} declares the gates {lacking} but does not mark them with a.gate()."
+    for name, value in run.gates.items():
+        assert any(name == known or name.startswith(f"{known}_") for known in cell.gate_names), (
+            f"{kind} marks a gate {name!r} that is not in its gate_names."
+        )
+        if not name.startswith("candidate"):
+            assert 0 <= float(value.min()) <= float(value.max()) <= 1, (
+                f"The gate {name!r} of {kind} leaves 0 to 1. Only a 'candidate' may."
+            )
+
+
+def _rows_are_independent(cell: Cell, inputs: Tensor) -> None:
+    together = unroll(cell, inputs, _zeros(cell, len(inputs))).states["hidden"]
+    for row in range(len(inputs)):
+        alone = unroll(cell, inputs[row : row + 1], _zeros(cell, 1)).states["hidden"]
+        _close(alone[0], together[row], f"A sequence of {type(cell).__name__} depends on the others in its batch")
+
+
+def _padding_changes_nothing(cell: Cell, inputs: Tensor) -> None:
+    mask = mask_of(torch.tensor(LENGTHS), inputs.shape[1])
+    for reverse in (False, True):
+        padded = unroll(cell, inputs, _zeros(cell, len(inputs)), mask, reverse)
+        for row, length in enumerate(LENGTHS):
+            alone = unroll(cell, inputs[row : row + 1, :length], _zeros(cell, 1), None, reverse)
+            _close(padded.states["hidden"][row, :length], alone.states["hidden"][0], "Padding changes the states")
+            for state, own in zip(padded.final, alone.final, strict=True):
+                _close(state[row], own[0], "Padding changes the final state")
+    output, _ = Recurrent([cell])(inputs, torch.tensor(LENGTHS))
+    expected = unroll(cell, inputs, _zeros(cell, len(inputs)), mask).states["hidden"]
+    _close(output, expected, "The layer's own forward differs from the steps that the analyses take")
+
+
+def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
+    """The gradient along a random direction, against central differences."""
+    state = tuple(
+        torch.randn(value.shape, dtype=value.dtype, generator=generator) for value in _zeros(cell, len(inputs))
+    )
+    values = [inputs.clone().requires_grad_(), *cell.parameters()]
+    start = [value.detach().clone() for value in values]
+
+    def loss() -> Tensor:
+        run = unroll(cell, values[0], state)
+        return torch.stack([value.sin().sum() for value in run.states.values()]).sum()
+
+    with torch.enable_grad():
+        found = torch.autograd.grad(loss(), values, allow_unused=True)
+    names = ["inputs", *(name for name, _ in cell.named_parameters())]
+    for index, (name, gradient) in enumerate(zip(names, found, strict=True)):
+        assert gradient is not None, f"{name!r} of {type(cell).__name__} has no effect on the states."
+        direction = torch.randn(gradient.shape, dtype=gradient.dtype, generator=generator)
+        sides = []
+        with torch.no_grad():
+            for sign in (1, -1):
+                values[index].copy_(start[index] + sign * 1e-6 * direction)
+                sides.append(loss())
+            values[index].copy_(start[index])
+        numeric, exact = (sides[0] - sides[1]) / 2e-6, (gradient * direction).sum()
+        assert abs(float(numeric - exact)) <= 1e-5 * (1 + abs(float(exact))), (
+            f"The gradient of {name!r} is {float(exact):.8g}, by finite differences {float(numeric):.8g}."
+        )
+
+
+def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
+    time = inputs.shape[1]
+    spans = [(0, time - 1), (1, 2), (time - 1, time - 1)]
+    for interactions, linearization, output_gate in product(
+        ("relevant", "source"), ("bias_first", "shapley"), (False, True)
+    ):
+        rules = {"interactions": interactions, "linearization": linearization, "output_gate": output_gate}
+        parts = decompose(model, inputs, spans, lengths=LENGTHS, **rules)  # type: ignore[arg-type]
+        said = ", ".join(f"{name}={value!r}" for name, value in rules.items())
+        worst = float(parts.error.max())
+        assert worst < TIGHT, f"The parts do not sum to the state ({said}): relative error {worst:.1e}."
+        nothing = decompose(model, inputs, torch.zeros(len(inputs), 1, time, dtype=torch.bool), **rules)  # type: ignore[arg-type]
+        assert float(nothing.relevant.abs().max()) < TIGHT, f"A span without positions has a relevant part ({said})."
+        if model.recurrent.directions == 1:
+            before = float(parts.relevant[:, 2, : time - 1].abs().max())
+            assert before < TIGHT, f"The relevant part is not zero before its span ({said}): {before:.1e}."
+        rest = float(parts.irrelevant[:, 0].abs().max())
+        assert rest < TIGHT, f"The irrelevant part of the full span is not zero ({said}): {rest:.1e}."
+    hidden = trace(model, inputs, LENGTHS).logits
+    _close(parts.hidden, hidden, "decompose() and trace() disagree on the state")
+
+
+def _zeros(cell: Cell, batch: int) -> tuple[Tensor, ...]:
+    return tuple(cell.weight_hh.new_zeros(batch, cell.hidden_size) for _ in cell.state_names)
+
+
+def _close(ours: Tensor, theirs: Tensor, message: str) -> None:
+    difference = float((ours - theirs).abs().max()) if ours.numel() else 0.0
+    assert difference < TIGHT, f"{message}: by {difference:.1e}."

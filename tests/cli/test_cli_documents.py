@@ -1,0 +1,123 @@
+"""What the documents say works: their code is run, their commands parse."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command_line import Answer, python
+
+import rote
+from rote.arguments import parse
+from rote.cli import COMMANDS
+from rote.config import parse_overrides
+from rote.studies import studies
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/store.md", "CITATION.cff")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document: str, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall((ROOT / document).read_text()) if kind == language]
+
+
+def commands(document: str) -> list[str]:
+    lines = [line.split("#")[0].strip() for text in blocks(document, "") for line in text.splitlines()]
+    return [line for line in lines if line.startswith("rote ")]
+
+
+def test_the_python_of_the_readme_and_of_the_store_runs(folder):
+    """In this order: the second reads the store that the first leaves."""
+    (readme,) = blocks("README.md", "python")
+    answer = python(readme.replace("workers=2", "workers=1"), cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "plane-corner" in answer.out
+    assert "redundant" in answer.out
+    (store,) = blocks("docs/store.md", "python")
+    answer = python(store, cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "'setting': 'redundant'" in answer.out
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The study of CONTRIBUTING.md as a file in a folder of its own."""
+    folder = tmp_path_factory.mktemp("example")
+    (text,) = blocks("CONTRIBUTING.md", "python")
+    (folder / "xor_study.py").write_text(text)
+    return folder
+
+
+def with_example(example: Path, *words: str) -> Answer:
+    """As CONTRIBUTING.md says to run it."""
+    lines = "".join(blocks("CONTRIBUTING.md", "")).splitlines()
+    (program,) = (shlex.split(line) for line in lines if "import xor_study" in line)
+    assert program[:2] == ["python", "-c"]
+    return python(program[2], *words, cwd=example)
+
+
+def test_the_example_of_a_study_runs_and_is_judged(example):
+    answer = with_example(example, "run", "xor", "--seeds", "32", "--workers", "1")
+    assert answer.code == 0, answer.err
+    assert "Each network at the end" in answer.out
+    assert "REPRODUCED      xor-learned" in answer.out
+    again = with_example(example, "run", "xor", "--seeds", "32", "--workers", "1")
+    assert again.out == answer.out
+    assert "Runs: 0 computed, 1 reused" in again.err
+
+
+def test_the_example_of_a_study_is_listed_and_shown_without_torch(example):
+    assert "Do small networks learn the exclusive or?" in with_example(example, "list").out
+    shown = with_example(example, "show", "xor")
+    assert shown.code == 0, shown.err
+    assert "training.learning_rate" in shown.out
+    program = "import sys, xor_study; assert 'torch' not in sys.modules"
+    assert python(program, cwd=example).code == 0
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/store.md"])
+def test_commands_in_documents_parse(document):
+    for line in commands(document):
+        name = line.split()[1]
+        assert isinstance(parse(line.split()[1:], COMMANDS), COMMANDS[name])
+
+
+def test_the_readme_has_every_command_and_no_other():
+    table = re.findall(r"^\| `rote (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert set(table) == set(COMMANDS)
+    assert len(commands("README.md")) >= 8
+
+
+def test_keys_and_variables_in_the_readme_exist():
+    runs = [parse(line.split()[1:], COMMANDS) for line in commands("README.md") if line.startswith("rote run ")]
+    assert {key for run in runs for key in parse_overrides(run.overrides)} >= {"model.hidden", "engine"}
+    for run in runs:
+        studies[run.study]().resolve(run.preset, parse_overrides(run.overrides))
+    sources = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    documented = set(re.findall(r"^\| `(ROTE_\w+)`", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert documented == set(re.findall(r"environ\.get\(\s*\"(ROTE_\w+)\"", sources))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_files_that_are_there(document):
+    text = (ROOT / document).read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if not target.startswith("https://"):
+            assert (ROOT / document).parent.joinpath(target).exists(), target
+
+
+def test_the_citation_has_the_version_of_the_package():
+    lines = dict(line.split(": ", 1) for line in (ROOT / "CITATION.cff").read_text().splitlines() if ": " in line)
+    assert lines["version"] == rote.__version__
+    assert lines["cff-version"] == "1.2.0"
+    assert {"message", "title", "license"} <= set(lines)
+
+
+def test_make_targets_in_documents_exist():
+    text = "".join((ROOT / document).read_text() for document in DOCUMENTS)
+    named = set(re.findall(r"(?:`|^)make (\w+)", text, re.MULTILINE))
+    assert {"reproduce", "test"} <= named
+    assert named <= set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
