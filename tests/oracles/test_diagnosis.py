@@ -153,26 +153,26 @@ def test_a_class_that_a_split_never_trains_on_has_no_coefficients_there() -> Non
     values, labels = three_classes(samples=30)
     labels = labels.clamp(max=1)
     _, held_out = random_splits(labels.numpy(), None, 4, 0.1, 0)[0]
-    labels[held_out[0]] = 9  # the only one of its class
+    labels[held_out[0]] = -9  # the only one of its class, which is the first: the others must not move up
     probe = diagnose(values, labels, splits=4)
-    assert probe.classes == (0, 1, 9)
+    assert probe.classes == (-9, 0, 1)
     without = diagnose(values, labels, splits=1)
-    assert without.coefficients[2].tolist() == [0.0] * 6
-    torch.testing.assert_close(without.coefficients[0], -without.coefficients[1])
-    assert probe.coefficients[2].abs().sum() > 0  # the other splits have it
+    assert without.coefficients[0].tolist() == [0.0] * 6
+    torch.testing.assert_close(without.coefficients[1], -without.coefficients[2])
+    assert probe.coefficients[0].abs().sum() > 0  # the other splits have it
 
 
 def test_error_is_the_gradient_of_the_loss_where_the_classifier_stopped() -> None:
     values, labels = three_classes(samples=50)
-    probe = diagnose(values, labels, splits=1, iterations=3)
+    probe = diagnose(values, labels, splits=1, iterations=3, regularization=0.2)
     training, _ = random_splits(labels.numpy(), None, 1, 0.1, 0)[0]
     with pytest.warns(match="lbfgs failed to converge"):
-        model = LogisticRegression(C=1.0, max_iter=3).fit(values[training], labels[training])
+        model = LogisticRegression(C=0.2, max_iter=3).fit(values[training], labels[training])
 
     weights = torch.tensor(np.concatenate([model.coef_, model.intercept_[:, None]], 1), requires_grad=True)
     logits = values[training] @ weights[:, :-1].T + weights[:, -1]
     loss = torch.nn.functional.cross_entropy(logits, labels[training]) + (weights[:, :-1] ** 2).sum() / (
-        2 * len(training)
+        2 * 0.2 * len(training)
     )
     loss.backward()
     assert weights.grad is not None
@@ -205,6 +205,15 @@ def test_group_of_all_units_is_the_classifier_that_set_the_target() -> None:
     assert len(probe.group) == 3  # the label is the sign of their sum: no two of them are as good
     assert probe.curve[-1].equal(probe.accuracies)
     assert probe.fits == 5 * 3  # not fitted again
+
+
+def test_a_unit_that_just_reaches_the_target_is_enough() -> None:
+    torch.manual_seed(0)
+    labels = torch.arange(60) % 2
+    values = torch.cat([4.0 * labels[:, None] - 2, 0.1 * torch.randn(60, 3)], dim=1)
+    probe = diagnose(values, labels, share=1.0)
+    assert probe.accuracy == probe.group_accuracy == 1.0
+    assert probe.group == (0,)
 
 
 def test_the_same_seed_gives_the_same_result_and_another_one_does_not() -> None:

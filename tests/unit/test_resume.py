@@ -35,7 +35,7 @@ def killings(case: str) -> dict[str, Any]:
     """What killed_runs.py found out about this case; the tests below look at one part each."""
     with tempfile.TemporaryDirectory() as folder:
         script = [sys.executable, killed_runs.__file__, case, folder]
-        done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr[-3000:]
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

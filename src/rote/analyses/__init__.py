@@ -8,6 +8,7 @@ from rote.analyses.connectivity import Connectivity, connectivity
 from rote.analyses.decomposition import Parts, decompose, decompose_all
 from rote.analyses.diagnosis import Diagnosis, diagnose
 from rote.analyses.gates import ActivationDistribution, GateSaturation, activation_distribution, gate_saturation
+from rote.analyses.gradient_flow import GradientFlow, gradient_flow
 from rote.analyses.interdependence import Interdependence, interdependence
 from rote.analyses.neurons import strong_neurons
 from rote.analyses.result import Result, analyses
@@ -21,6 +22,7 @@ __all__ = [
     "Connectivity",
     "Diagnosis",
     "GateSaturation",
+    "GradientFlow",
     "Interdependence",
     "NeuronGraph",
     "Parts",
@@ -35,6 +37,7 @@ __all__ = [
     "decompose_all",
     "diagnose",
     "gate_saturation",
+    "gradient_flow",
     "interdependence",
     "neuron_graph",
     "prune",

@@ -151,7 +151,7 @@ def cluster(
     distances = pdist(means, metric)
     if not np.isfinite(distances).all():
         raise UsageError(f"The metric {metric!r} is undefined for a mean state that is zero or constant.")
-    merges = hierarchy.linkage(distances if method not in EUCLIDEAN_ONLY else means, method)
+    merges = hierarchy.linkage(distances, method)
     return ClusterTree(
         torch.from_numpy(means), torch.from_numpy(counts), torch.from_numpy(merges),
         torch.from_numpy(hierarchy.leaves_list(merges).astype(np.int64)), tuple(names),

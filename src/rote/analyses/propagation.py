@@ -149,9 +149,11 @@ def _held(new: Tensor, old: Tensor, keep: Tensor | None) -> Tensor:
 def measured_error(question: Question, hidden: Tensor, relevant: Tensor) -> Float[Tensor, "batch span"]:
     """The largest ||relevant + irrelevant - state|| over all steps, over the largest ||state||.
 
-    The irrelevant part comes from a recursion of its own that does not know the true state.
+    The irrelevant part comes from a recursion of its own that does not know the true state. For a state that is zero
+    throughout (a dead ReLU) the error is absolute.
     """
-    scale = hidden.norm(dim=-1).amax(-1).clamp(min=torch.finfo(hidden.dtype).tiny)[:, None]
+    scale = hidden.norm(dim=-1).amax(-1)[:, None]
+    scale = torch.where(scale > 0, scale, 1)
     errors = hidden.new_zeros(relevant.shape[:2])
     spans = min(max(1, question.spans), ROWS)
     for row in range(0, len(hidden), block := max(1, ROWS // spans)):
