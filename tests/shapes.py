@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import jaxtyping
-from beartype import beartype
+
+# beartype draws which item of a list it looks at: not from the random state, which some tests watch.
+with patch.object(random, "getrandbits", random.Random(0).getrandbits):
+    from beartype import beartype
 
 PACKAGES = ("analyses", "cells", "models")
 SOURCE = Path(__file__).parents[1] / "src" / "rote"

@@ -459,7 +459,9 @@ def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    from rote.store.files import finite
+
+    print(json.dumps(finite(value), indent=2, ensure_ascii=False, default=str))
 
 
 def out_console() -> Console:

@@ -178,7 +178,7 @@ def test_error_is_the_gradient_of_the_loss_where_the_classifier_stopped() -> Non
     assert weights.grad is not None
     assert probe.error == pytest.approx(float(weights.grad.abs().max()))
     assert probe.unconverged == probe.fits
-    good = diagnose(values, labels, splits=1)
+    good = diagnose(values, labels, splits=1, regularization=0.2)
     assert good.error < 1e-4 < probe.error
     assert good.unconverged == 0
     assert good.fits == 1 + len(good.group)

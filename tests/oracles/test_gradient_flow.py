@@ -119,7 +119,7 @@ def test_state_gradients_equal_finite_differences_of_the_rest_of_the_sequence(op
                     moved[index][0, unit] += sign * 1e-5
                     sides.append(loss_from(tuple(moved), s + 1))
                 gradient.append((sides[0] - sides[1]) / 2e-5)
-            assert torch.tensor(gradient).norm() == pytest.approx(
+            assert torch.tensor(gradient, dtype=torch.float64).norm() == pytest.approx(
                 float(flow.states[0][name][0, s]), rel=1e-7, abs=1e-11
             )
 

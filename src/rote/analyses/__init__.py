@@ -11,6 +11,7 @@ from rote.analyses.gates import ActivationDistribution, GateSaturation, activati
 from rote.analyses.gradient_flow import GradientFlow, gradient_flow
 from rote.analyses.interdependence import Interdependence, interdependence
 from rote.analyses.neurons import strong_neurons
+from rote.analyses.replication import connectivity_through
 from rote.analyses.result import Result, analyses
 from rote.analyses.surgery import prune, substitute
 from rote.analyses.trace import Trace, trace
@@ -33,6 +34,7 @@ __all__ = [
     "analyses",
     "cluster",
     "connectivity",
+    "connectivity_through",
     "decompose",
     "decompose_all",
     "diagnose",

@@ -92,15 +92,19 @@ def _batches(inputs: Inputs, size: int) -> Iterator[tuple[Tensor, int]]:
 
 
 def _table(model: SequenceModel, inputs: Inputs, what: Measure) -> Tensor | None:
-    """A matrix [coordinate, input] whose product with a gradient has the norm that is asked for; None for identity.
-
-    The one-hot gradient is E g. Where the vocabulary is larger than the embedding, R g with E = Q R has the same norm
-    in fewer coordinates; to compute R takes about as much as the product for as many pairs as E has columns.
-    """
     if what.norm == "signed" or what.wrt == "embedding" or model.embedding is None:
         return None
-    table, lengths = model.embedding_matrix().detach(), inputs.mask.sum(1)
-    if len(table) <= table.shape[1] or int((lengths * (lengths + 1) // 2).sum()) <= table.shape[1]:
+    lengths = inputs.mask.sum(1)
+    return with_fewest_rows(model.embedding_matrix().detach(), int((lengths * (lengths + 1) // 2).sum()))
+
+
+def with_fewest_rows(table: Float[Tensor, "vocabulary input"], pairs: int) -> Float[Tensor, "coordinate input"]:
+    """A matrix whose product with any vector has the same norm as that of ``table``, to be used ``pairs`` times.
+
+    The one-hot gradient is E g. Where the vocabulary is larger than the embedding, R g with E = Q R has the same norm
+    in fewer coordinates; to find R costs about as much as E g for as many pairs as E has columns.
+    """
+    if len(table) <= table.shape[1] or pairs <= table.shape[1]:
         return table
     triangle = table[:0]
     for rows in table.split(4 * table.shape[1]):  # piece by piece: no second copy of a large embedding

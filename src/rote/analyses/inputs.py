@@ -83,7 +83,7 @@ def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths:
     if tokens.shape[0] == 0 or tokens.shape[1] == 0:
         raise UsageError(f"'tokens' is empty: {tuple(tokens.shape)}. Give at least one sequence of at least one step.")
     tokens = tokens.to(weight.device)
-    checked = _lengths(lengths, tokens.shape[0], tokens.shape[1])
+    checked = check_lengths(lengths, tokens.shape[0], tokens.shape[1])
     checked = None if checked is None else checked.to(weight.device)
     mask = (
         torch.ones(tokens.shape[:2], dtype=torch.bool, device=weight.device)
@@ -122,7 +122,7 @@ def _vectors(inputs: Tensor, size: int, weight: Tensor) -> Tensor:
     return inputs.detach()
 
 
-def _lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
+def check_lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
     if lengths is None:
         return None
     try:

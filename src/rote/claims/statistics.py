@@ -24,7 +24,7 @@ def mean(values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math
     """Mean over independent seeds, Student's t interval; ``bounds`` are the values that the mean can have at all."""
     sample = np.asarray(values, dtype=float)
     center, half = _t_interval(sample)
-    low, high = max(center - half, bounds[0]), min(center + half, bounds[1])
+    low, high = (max(center - half, bounds[0]), min(center + half, bounds[1])) if len(sample) else (-math.inf, math.inf)
     return Estimate(center, low, high, len(sample), "mean, Student's t interval")
 
 
@@ -71,7 +71,7 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
 def _t_interval(sample: np.ndarray) -> tuple[float, float]:
     from scipy.special import stdtrit
 
-    center = float(sample.mean())
+    center = float(sample.mean()) if len(sample) else math.nan
     if len(sample) < 2:
         return center, math.inf
     return center, float(stdtrit(len(sample) - 1, 0.975) * sample.std(ddof=1) / math.sqrt(len(sample)))

@@ -99,6 +99,7 @@ class Record:
     files: dict[str, str] = field(default_factory=dict)  # of a finished run: name -> sha256
     uses: tuple[str, ...] = ()  # ids of the runs that this one was made from
     environment: dict[str, Any] = field(default_factory=installed)
+    earlier_environments: tuple[dict[str, Any], ...] = ()  # where it was begun, if taken up again with other versions
 
     def write(self, folder: Path) -> None:
         plain = dataclasses.asdict(self) | {"request": self.request.to_plain(), "uses": list(self.uses)}
@@ -109,7 +110,8 @@ class Record:
         plain = read_document(folder / FILE, "rote run record", VERSION)
         try:
             request = Request.from_plain(plain.pop("request"))
-            record = cls(**{**plain, "request": request, "uses": tuple(plain["uses"])})
+            tuples = {name: tuple(plain[name]) for name in ("uses", "earlier_environments")}
+            record = cls(**{**plain, **tuples, "request": request})
         except (TypeError, KeyError, AttributeError) as error:
             raise DamagedFileError(f"{folder / FILE} has the wrong fields: {error}. {remedy(folder / FILE)}") from None
         if record.status not in get_args(Status):

@@ -14,7 +14,7 @@ from rote.errors import DamagedFileError, StoreError
 from rote.store.checkpoint import Checkpoints, steps_among
 from rote.store.files import digest_file, read_document, remedy, write_document
 from rote.store.metrics import Metrics
-from rote.store.record import Record, Request
+from rote.store.record import Record, Request, installed
 from rote.store.table import Table
 
 VERSION = 1
@@ -31,6 +31,9 @@ class Run:
         if (folder / "record.json").exists():
             earlier = Record.read(folder)
             self.record = dataclasses.replace(earlier, status="started", resumed=earlier.resumed + 1, error=None)
+            if earlier.environment != installed():
+                seen = (*earlier.earlier_environments, earlier.environment)
+                self.record = dataclasses.replace(self.record, environment=installed(), earlier_environments=seen)
         else:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             self.record = Record(request, "started", passed or {}, now)

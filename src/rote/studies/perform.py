@@ -13,10 +13,11 @@ from rote.studies.study import Progress, studies
 
 def perform(store: Store, request: Request, passed: dict[str, Any], device: str, progress: Progress) -> FinishedRun:
     """Compute one run in this process, with one thread."""
-    from rote.training import choose_device
+    from rote.training import choose_device, fix_seeds
 
     study = studies[request.study]()
     with one_thread(), told_as_failures(), store.open(request, passed) as run:
+        fix_seeds(request.seeds[0] if request.seeds else 0)  # before the study builds anything with random weights
         run.note(device=str(choose_device(device)))
         run.finish(study.perform(request, run, progress, run.record.device))
     return FinishedRun(store.folder(request))

@@ -77,8 +77,10 @@ class FailAt(TorchFunctionMode):
         self.at, self.count = at, 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.count += 1
+        if getattr(func, "__name__", "") != "__get__":  # reading an attribute is no operation
+            self.count += 1
         if self.count == self.at:
+            self.at = -1
             raise InjectedError(f"at operation {self.count}")
         return func(*args, **(kwargs or {}))
 

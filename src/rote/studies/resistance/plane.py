@@ -100,10 +100,10 @@ class PlaneStudy(Study[PlaneConfig]):
     def summarize(self, config: PlaneConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
         collected = _collected(runs)
         seeds, dynamics, boundaries = collected["seeds"], collected["dynamics"], collected["boundaries"]
-        last = max(row["step"] for row in boundaries.records() if row["setting"] == "redundant")
-        shown = {"redundant", "random", "narrow"}
-        over_training = [row for row in boundaries.records() if row["seed"] == 0 and row["setting"] in shown]
-        by_seed = [row for row in boundaries.records() if row["step"] == last and row["setting"] in shown]
+        drawn = [row for row in boundaries.records() if row["setting"] != "epochs"]
+        over_training = [row for row in drawn if row["seed"] == 0]
+        last = max(row["step"] for row in over_training)
+        by_seed = [row for row in drawn if row["step"] == last]
         return [
             _outcome(seeds),
             _data(),
@@ -228,9 +228,10 @@ def against(tables: Tables, control: str) -> Estimate:
 
 
 def first_step_share(tables: Tables, setting: str) -> Estimate:
+    """Over the seeds that learned anything: of a loss that did not fall there is no share."""
     rows = tables["seeds"].where(setting=setting).records()
-    shares = [(row["loss_0"] - row["loss_1"]) / (row["loss_0"] - row["loss_end"]) for row in rows]
-    return mean(shares)
+    learned = [row for row in rows if row["loss_end"] < row["loss_0"]]
+    return mean([(row["loss_0"] - row["loss_1"]) / (row["loss_0"] - row["loss_end"]) for row in learned])
 
 
 def _collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:

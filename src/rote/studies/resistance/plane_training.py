@@ -114,14 +114,17 @@ def train_and_measure(
     at = {step * updates_per_step: step for step in steps}
     train(program, training, run, progress=progress, record_at=at, snapshots=at)
     rows = [{**row, "step": at[row["step"]]} for row in run.metrics.rows()]
+    with torch.no_grad():  # early stopping ends sooner, and with the best weights rather than the last
+        rows[-1] = {"step": rows[-1]["step"], **program.measure()}
 
-    classes, pictures, points = {}, [], program.grid(config.grid)
-    for update, step in at.items():
+    classes, pictures, points = [], [], program.grid(config.grid)
+    reached = run.checkpoints.steps()
+    for update in reached:
         program.model.load_state_dict(run.checkpoints.load(update)["model"])
-        classes[step] = program.corner_classes()
-        shown = config.shown_seeds if step == steps[-1] else 1
-        pictures += _picture_rows(request, step, points, program.probabilities(points), shown)
-    moved = (classes[min(1, steps[-1])] != classes[steps[-1]]).double().mean(1).tolist()
+        classes.append(program.corner_classes())
+        shown = config.shown_seeds if update == reached[-1] else 1
+        pictures += _picture_rows(request, at[update], points, program.probabilities(points), shown)
+    moved = (classes[min(1, len(classes) - 1)] != classes[-1]).double().mean(1).tolist()
     return [_dynamics(request, rows), _seeds(request, rows, moved), _pictures(pictures)]
 
 

@@ -1,0 +1,56 @@
+"""How far each output depends on each input: a heat map of output steps over input steps (source 003)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures
+from rote.figures.heat import Shades, Side, heat_map
+from rote.store import Table
+
+SEQUENCES = 4  # that are shown; the others are in the table
+
+
+@figures.register("connectivity")
+def connectivity(table: Table) -> Figure:
+    """Each output's dependence on the inputs, relative to the largest of that output, as the source shows it."""
+    rows = columns_of(table, "batch", "output", "input", "target", "token", "value")
+    sequences: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows:
+        sequences.setdefault(row["batch"], []).append(row)
+    charts: list[Chart] = []
+    data: dict[str, Rows] = {}
+    for number, (sequence, members) in enumerate(list(sequences.items())[:SEQUENCES]):
+        values = _relative(members)
+        shades = Shades(-1.0, 1.0, -1.0 if table.options.get("signed") else 0.0)
+        steps = range(len(values))
+        chart, mine = heat_map(
+            f"sequence-{number}", values, Side("output", _labels(members, "output", "target", steps)),
+            Side("input", _labels(members, "input", "token", steps)), shades, measure="of the output's largest",
+        )  # fmt: skip
+        title = f"sequence {sequence}" if len(sequences) > 1 else ""
+        charts.append(chart.properties(title=title) if title else chart)
+        data.update(mine)
+    left_out = len(sequences) > SEQUENCES
+    note = f" The first {SEQUENCES} of {len(sequences)} sequences." if left_out else ""
+    return Figure(alt.concat(*charts, columns=2, spacing=24), data, describe(table) + note)
+
+
+def _relative(rows: Sequence[dict[str, Any]]) -> np.ndarray:
+    """[output, input] over the largest of each output; NaN where an output cannot depend on an input."""
+    size = 1 + max(max(row["output"], row["input"]) for row in rows)
+    values = np.full((size, size), np.nan)
+    for row in rows:
+        values[row["output"], row["input"]] = np.nan if row["value"] is None else row["value"]
+    largest = np.nanmax(np.abs(values), axis=1, keepdims=True)
+    return values / np.where(largest > 0, largest, 1.0)
+
+
+def _labels(rows: Sequence[dict[str, Any]], step: str, name: str, steps: range) -> list[str]:
+    """Each step with what is there: "12 the"."""
+    names = {row[step]: row[name] for row in rows}
+    return [str(at) if names[at] is None else f"{at} {names[at]}" for at in steps]
