@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -13,6 +14,7 @@ import rote
 from rote.arguments import parse
 from rote.cli import COMMANDS
 from rote.config import parse_overrides
+from rote.store import Record
 from rote.studies import studies
 
 ROOT = Path(__file__).parents[2]
@@ -107,6 +109,12 @@ def test_links_lead_to_files_that_are_there(document):
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if not target.startswith("https://"):
             assert (ROOT / document).parent.joinpath(target).exists(), target
+
+
+def test_the_record_is_described_with_all_its_fields():
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", (ROOT / "docs" / "store.md").read_text(), re.MULTILINE)
+    described = [name for row in rows for name in re.findall(r"\w+", row)]
+    assert sorted(described) == sorted(field.name for field in dataclasses.fields(Record))
 
 
 def test_the_citation_has_the_version_of_the_package():

@@ -119,6 +119,7 @@ def _reading(recurrent: Recurrent, vectors: Tensor, table: Tensor | None, what: 
     return Reading(weights, lambda gradients, t: what.numbers(gradients, vectors[:, t], table))
 
 
+@torch.inference_mode(False)
 def pair_error(
     model: SequenceModel, inputs: Inputs, initial: list[State], values: Tensor, targets: Tensor, what: Measure
 ) -> Float[Tensor, " batch"]:

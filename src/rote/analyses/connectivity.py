@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
@@ -133,10 +134,11 @@ def connectivity(
             "of='log_probability' needs outputs to choose from, but the model has no readout. "
             "Adapt it with readout=nn.Linear(...), or take of='logit' for the units of its top layer."
         )
-    inputs = check_inputs(model, tokens, lengths)
-    given = check_targets(targets, inputs, output_count(model))
-    start = check_initial(model, inputs, initial)
-    values, chosen = pair_values(model, inputs, given, start, what)
+    with torch.inference_mode(False):  # what is made here is kept, for autograd to measure the error with
+        inputs = check_inputs(model, tokens, lengths)
+        given = check_targets(targets, inputs, output_count(model))
+        start = check_initial(model, inputs, initial)
+        values, chosen = pair_values(model, inputs, given, start, what)
     weights = Unchanged(model, "connectivity")
 
     def error_of() -> Tensor:

@@ -8,7 +8,7 @@ gives the gradients of all copies. It needs memory for every copy and several ti
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,17 +20,14 @@ from rote.analyses.target_rows import Of, check_targets
 from rote.cells import mask_of
 from rote.errors import UsageError
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
 Forward = Callable[[Tensor], Tensor]
 CHUNK = 32
 
 
 def connectivity_through(
     forward: Forward,
-    vectors: Float[Tensor, "batch time input"],
-    targets: Int[Tensor, "batch time"] | None = None,
+    vectors: Tensor,
+    targets: Tensor | None = None,
     *,
     lengths: Any = None,
     embedding: nn.Embedding | Tensor | None = None,
@@ -41,10 +38,11 @@ def connectivity_through(
 ) -> Connectivity:
     """``connectivity`` for any differentiable model: ``forward`` gives outputs [batch, time, output] for input vectors.
 
-    embedding: what the vectors come from, [vocabulary, input]; with it gradients are with respect to the one-hot input.
-    causal: the model never looks ahead, so that an output needs only the steps up to it. chunk: outputs asked about at
-    once; fewer need less memory. Sequences are given to ``forward`` without their padding. Put the model into its eval
-    mode before: dropout would give every copy of a sequence another model.
+    vectors: [batch, time, input]. targets: LongTensor [batch, time], default the model's own choice. embedding: what
+    the vectors come from, [vocabulary, input]; with it gradients are with respect to the one-hot input. causal: the
+    model never looks ahead, so that an output needs only the steps up to it. chunk: outputs asked about at once; fewer
+    need less memory. Sequences are given to ``forward`` without their padding. Put the model into its eval mode before:
+    dropout would give every copy of a sequence another model.
 
     >>> import torch, rote
     >>> gru, readout = torch.nn.GRU(8, 16, batch_first=True), torch.nn.Linear(16, 100)
@@ -69,6 +67,7 @@ def connectivity_through(
             rows, steps = some.T
             seen = int(steps.max()) + 1 if causal else time
             values[rows, steps, :seen], chosen[rows, steps] = asked.about(rows, steps, seen)
+    values = values.tril() if causal else values
 
     def error_of() -> Tensor:
         """One output at a time, all steps given: shows a model that mixes its sequences, or one that looks ahead."""

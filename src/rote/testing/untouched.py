@@ -28,10 +28,17 @@ def untouched(*modules: nn.Module) -> Iterator[None]:
     before = _facts(modules)
     try:
         yield
-    finally:
-        after = _facts(modules)
-        changed = [name for name in before | after if not _same(before.get(name), after.get(name))]
-        assert not changed, f"Something was left behind: {', '.join(changed)}."
+    except AssertionError:  # a check inside has already found something
+        raise
+    except BaseException:
+        _compare(before, _facts(modules))
+        raise
+    _compare(before, _facts(modules))
+
+
+def _compare(before: dict[str, Any], after: dict[str, Any]) -> None:
+    changed = [name for name in before | after if not _same(before.get(name), after.get(name))]
+    assert not changed, f"Something was left behind: {', '.join(changed)}."
 
 
 def _facts(modules: tuple[nn.Module, ...]) -> dict[str, Any]:
