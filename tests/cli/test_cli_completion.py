@@ -9,7 +9,7 @@ import pytest
 from command_line import ROTE, environment
 
 from rote.cli import COMMANDS
-from rote.completion import SCRIPTS, complete
+from rote.commands.completion import SCRIPTS, complete
 from rote.store import Store
 
 BASH = """

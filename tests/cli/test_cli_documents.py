@@ -11,8 +11,8 @@ import pytest
 from command_line import Answer, python
 
 import rote
-from rote.arguments import parse
 from rote.cli import COMMANDS
+from rote.commands.arguments import parse
 from rote.config import parse_overrides
 from rote.store import Record
 from rote.studies import studies

@@ -52,7 +52,9 @@ def test_a_failed_run_is_tried_again_and_not_reused(call):
 
 
 def test_a_bug_in_one_study_leaves_the_others_alone(folder):
-    no_report = "import rote.reporting; rote.reporting.write_report = lambda *words, **more: 'written'"
+    no_report = (
+        "import rote.commands.reporting; rote.commands.reporting.write_report = lambda *words, **more: 'written'"
+    )
     answer = with_own_studies("reproduce", "own", "--workers", "1", cwd=folder, first=no_report)
     assert answer.code == 1
     assert answer.out.splitlines()[-1] == "Report: written"

@@ -54,7 +54,7 @@ def test_help_of_every_command_has_an_example_and_explains_every_option(call, na
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_in_help_are_commands_that_parse(name):
-    from rote.arguments import parse
+    from rote.commands.arguments import parse
 
     lines = (COMMANDS[name].__doc__ or "").split("Try:\n")[1].splitlines()
     examples = [line.strip().split(">")[0] for line in lines if line.strip().startswith("rote ")]

@@ -162,11 +162,11 @@ def test_report_is_rebuilt_without_torch(report):
 
 def test_the_time_in_the_report_is_that_of_all_runs_of_the_study(finished, folder, monkeypatch):
     """The summary alone takes a moment; the work is in the runs it was made from."""
-    import rote.reporting
+    import rote.commands.reporting
 
     sections = []
-    monkeypatch.setattr(rote.reporting, "build", lambda found, *rest, **more: sections.extend(found))
-    rote.reporting.write_report(Store(finished.store), folder / "out")
+    monkeypatch.setattr(rote.commands.reporting, "build", lambda found, *rest, **more: sections.extend(found))
+    rote.commands.reporting.write_report(Store(finished.store), folder / "out")
     (section,) = sections
     assert section.seconds == pytest.approx(sum(row.seconds for row in Store(finished.store).runs()))
     assert len(section.runs) == 5

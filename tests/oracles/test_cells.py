@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from rote.cells import GRUCell, Initialization, LSTMCell, NestedLSTMCell, Plain, Recurrent, as_recurrent, unroll
-from rote.cells.recurrent import fused, is_fusable
+from rote.cells.fused import is_fusable
 from rote.errors import UsageError
 
 INPUT, HIDDEN, BATCH, TIME = 3, 4, 3, 5
@@ -89,26 +89,40 @@ def test_forward_final_states_and_gradients_equal_torch_so_no_gate_order_transpo
             torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
+def by_steps(recurrent: Recurrent, inputs: Tensor, mask: Tensor | None, states: Any) -> tuple[Tensor, ...]:
+    """A stack through its cells' own steps: outputs, then every final state."""
+    ends: list[Tensor] = []
+    for layer in range(recurrent.layers):
+        sides = []
+        for side in range(recurrent.directions):
+            state = states[layer * recurrent.directions + side]
+            run = unroll(recurrent.cell(layer, side), inputs, state, mask, side == 1)
+            sides.append(run.states["hidden"])
+            ends += run.final
+        inputs = torch.cat(sides, -1)
+    return inputs, *ends
+
+
+@pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("biases", ["two", "one", "none"])
 @pytest.mark.parametrize("cell", ["elman", "elman-relu", "lstm", "gru"])
 @pytest.mark.parametrize("ragged", [False, True])
 def test_the_fused_kernel_equals_the_steps_also_in_its_gradients(
-    cell: str, biases: Any, reverse: bool, ragged: bool
+    cell: str, biases: Any, both: bool, ragged: bool
 ) -> None:
     options = {"nonlinearity": "relu"} if cell.endswith("relu") else {}
-    made = Recurrent(cell.split("-")[0], INPUT, HIDDEN, biases=biases, **options).double().cell(0)
-    assert is_fusable(made)
+    sizes = {"layers": 2, "bidirectional": both, "biases": biases}
+    made = Recurrent(cell.split("-")[0], INPUT, HIDDEN, **sizes, **options).double()
+    assert is_fusable([made.cell(layer, side) for layer in range(2) for side in range(1 + both)])
     inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
-    state = tuple(torch.randn(BATCH, HIDDEN, dtype=torch.float64, requires_grad=True) for _ in made.state_names)
+    states = [tuple(torch.randn_like(value, requires_grad=True) for value in s) for s in made.zero_states(BATCH)]
+    output, ends = made(inputs, LENGTHS if ragged else None, states)
     mask = torch.arange(TIME) < LENGTHS[:, None] if ragged else None
-    output, end = fused(made, inputs, state, mask, reverse)
-    steps = unroll(made, inputs, state, mask, reverse)
-    of = [inputs, *state, *made.parameters()]
-    by_kernel, by_steps = (output, *end), (steps.states["hidden"], *steps.final)
-    for ours, theirs in zip(by_kernel, by_steps, strict=True):
+    kernel, steps = (output, *(value for end in ends for value in end)), by_steps(made, inputs, mask, states)
+    for ours, theirs in zip(kernel, steps, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
-    for ours, theirs in zip(gradients(by_kernel, of), gradients(by_steps, of), strict=True):
+    of = [inputs, *(value for state in states for value in state), *made.parameters()]
+    for ours, theirs in zip(gradients(kernel, of), gradients(steps, of), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-11)
 
 
@@ -123,8 +137,9 @@ def test_a_changed_subclass_is_not_run_by_the_kernel_of_its_parent() -> None:
     plain = LSTMCell(INPUT, HIDDEN, weights=dict(cell.named_parameters()))
     outputs = [Recurrent([made])(inputs)[0][:, 0] for made in (cell, plain)]
     torch.testing.assert_close(outputs[0], 2 * outputs[1])
-    assert not is_fusable(cell)
-    assert not is_fusable(GRUCell(INPUT, HIDDEN, reset="before"))
+    assert not is_fusable([cell])
+    assert not is_fusable([GRUCell(INPUT, HIDDEN, reset="before")])
+    assert not is_fusable([plain, LSTMCell(HIDDEN, HIDDEN, biases="none")])
 
 
 # Straight from the equations of reference notes: one unit of code per line of the equations.
@@ -357,11 +372,12 @@ def test_unit_gate_bias_lands_on_update_and_reset_and_keeps_the_state(reset: str
 # Layers.
 
 
-def test_dropout_acts_between_layers_only_and_only_in_training() -> None:
+@pytest.mark.parametrize("kind", ["lstm", "nested_lstm"])
+def test_dropout_acts_between_layers_only_and_only_in_training(kind: str) -> None:
     inputs = torch.randn(2, TIME, INPUT)
-    one = Recurrent("lstm", INPUT, HIDDEN, dropout=0.5).train()
+    one = Recurrent(kind, INPUT, HIDDEN, dropout=0.5).train()
     torch.testing.assert_close(one(inputs)[0], one(inputs)[0])  # no layer above: nothing is dropped
-    two = Recurrent("lstm", INPUT, HIDDEN, layers=2, dropout=0.5)
+    two = Recurrent(kind, INPUT, HIDDEN, layers=2, dropout=0.5)
     two.eval()
     torch.testing.assert_close(two(inputs)[0], two(inputs)[0])
     two.train()
@@ -372,9 +388,14 @@ def test_dropout_acts_between_layers_only_and_only_in_training() -> None:
     assert (two(inputs)[0] != 0).all()
 
 
-def test_dropout_has_torchs_scale_and_draws_like_it() -> None:
-    two = Recurrent("elman", INPUT, 50, layers=2, dropout=0.25).train()
+def test_dropout_draws_like_torch_and_has_its_scale_also_where_no_kernel_is_used() -> None:
     inputs = torch.randn(2, TIME, INPUT)
+    lstm = nn.LSTM(INPUT, 50, 3, dropout=0.25, batch_first=True, bidirectional=True)
+    torch.manual_seed(0)
+    expected = lstm(inputs)[0]
+    torch.manual_seed(0)
+    torch.testing.assert_close(as_recurrent(lstm)(inputs)[0], expected)
+    two = Recurrent("nested_lstm", INPUT, 50, layers=2, dropout=0.25).train()
     bottom, top = (Recurrent([two.cell(layer)]) for layer in range(2))
     torch.manual_seed(0)
     expected = top(nn.functional.dropout(bottom(inputs)[0], 0.25))[0]

@@ -30,7 +30,8 @@ class Unchanged:
 
     @staticmethod
     def _now(model: SequenceModel) -> list[int]:
-        return [parameter._version for parameter in model.parameters()]
+        # Weights made in torch's inference mode have no version.
+        return [0 if parameter.is_inference() else parameter._version for parameter in model.parameters()]
 
 
 def hidden_states(

@@ -14,16 +14,13 @@ from torch import Tensor, nn
 
 from rote.cells.arithmetic import Plain
 from rote.cells.cell import Biases, Cell, Initialization, cells
-from rote.cells.elman import ElmanCell
-from rote.cells.gru import GRUCell
-from rote.cells.lstm import LSTMCell
+from rote.cells.fused import State, is_fusable, run_fused
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-State = tuple[Tensor, ...]  # one tensor [batch, unit] per state of the cell
-States = Sequence[State]  # for each layer, and in it for each direction
+States = Sequence[State]  # one tensor [batch, unit] per state of the cell, for each layer and in it each direction
 
 
 class Unrolled(NamedTuple):
@@ -112,19 +109,22 @@ class Recurrent(nn.Module):
     ) -> tuple[Float[Tensor, "batch time output"], list[State]]:
         """Outputs of the top layer (zero after a row's end) and the final states."""
         states = list(initial) if initial is not None else self.zero_states(len(inputs))
+        stack = [self.cell(*divmod(index, self.directions)) for index in range(len(self.cells))]
+        dropout = self.dropout if self.training else 0.0
+        if is_fusable(stack) and inputs.shape[1] > 0:
+            return run_fused(stack, self.directions, inputs, lengths, states, dropout)
         mask = mask_of(lengths, inputs.shape[1]) if lengths is not None else None
         final: list[State] = []
         for layer in range(self.layers):
+            if dropout and layer > 0:
+                inputs = nn.functional.dropout(inputs, dropout)
             outputs = []
             for direction in range(self.directions):
-                cell = self.cell(layer, direction)
-                run = fused if is_fusable(cell) and inputs.shape[1] > 0 else _hidden
-                output, end = run(cell, inputs, states[layer * self.directions + direction], mask, direction == 1)
+                index = layer * self.directions + direction
+                output, end = _hidden(stack[index], inputs, states[index], mask, direction == 1)
                 outputs.append(output)
                 final.append(end)
             inputs = torch.cat(outputs, dim=-1) if len(outputs) > 1 else outputs[0]
-            if self.dropout and self.training and layer < self.layers - 1:
-                inputs = nn.functional.dropout(inputs, self.dropout)
         return inputs, final
 
 
@@ -159,55 +159,6 @@ def unroll(
     shown = slice(None, None, -1) if reverse else slice(None)
     named = {name: torch.stack(series[shown], dim=1) for name, series in zip(cell.state_names, states, strict=True)}
     return Unrolled(named, {name: torch.stack(series[shown], dim=1) for name, series in gates.items()}, state)
-
-
-def is_fusable(cell: Cell) -> bool:
-    """Whether torch has a kernel of these equations. A subclass may have changed them: only the classes."""
-    return type(cell) in (ElmanCell, LSTMCell) or (type(cell) is GRUCell and cell.reset == "after")
-
-
-def fused(
-    cell: Cell, inputs: Tensor, state: State, mask: Tensor | None = None, reverse: bool = False
-) -> tuple[Tensor, State]:
-    """torch's kernel with this cell's weights: outputs and final state; padded rows are packed, not computed."""
-    weights = [cell.weight_ih, cell.weight_hh]
-    if cell.bias_ih is not None:
-        weights += [cell.bias_ih, torch.zeros_like(cell.bias_ih) if cell.bias_hh is None else cell.bias_hh]
-    if isinstance(cell, LSTMCell):
-        kernel: Any = torch.lstm
-    elif isinstance(cell, GRUCell):
-        kernel = torch.gru
-    else:
-        kernel = torch.rnn_relu if getattr(cell, "nonlinearity", "tanh") == "relu" else torch.rnn_tanh
-    start: Any = [value[None].contiguous() for value in state]
-    start = start if isinstance(cell, LSTMCell) else start[0]
-    # weights, has biases, layers, dropout, train, bidirectional
-    rest = (weights, cell.bias_ih is not None, 1, 0.0, torch.is_grad_enabled(), False)
-    if mask is None:
-        output, *end = kernel(inputs.flip(1) if reverse else inputs, start, *rest, True)
-        return output.flip(1) if reverse else output, tuple(value[0] for value in end)
-    return _fused_ragged(kernel, inputs, start, rest, mask, reverse)
-
-
-def _fused_ragged(
-    kernel: Any, inputs: Tensor, start: Any, rest: tuple[Any, ...], mask: Tensor, reverse: bool
-) -> tuple[Tensor, State]:
-    """Rows sorted by length, so that those that have ended are no longer computed."""
-    lengths = mask.sum(1)
-    order = lengths.argsort(descending=True, stable=True)
-    back = order.argsort()
-    times = torch.arange(inputs.shape[1], device=inputs.device).expand(len(inputs), -1)
-    turned = torch.where(mask, lengths[:, None] - 1 - times, times)  # each row backward within its own length
-
-    def turn(values: Tensor) -> Tensor:
-        return values.gather(1, turned[:, :, None].expand(-1, -1, values.shape[2])) if reverse else values
-
-    packed = nn.utils.rnn.pack_padded_sequence(turn(inputs)[order], lengths[order].cpu(), batch_first=True)
-    begin = [value[:, order] for value in start] if isinstance(start, list) else start[:, order]
-    data, *end = kernel(packed.data, packed.batch_sizes, begin, *rest)
-    padded = nn.utils.rnn.PackedSequence(data, packed.batch_sizes)
-    output, _ = nn.utils.rnn.pad_packed_sequence(padded, batch_first=True, total_length=inputs.shape[1])
-    return turn(output[back]), tuple(value[0, back] for value in end)
 
 
 def _hidden(cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool) -> tuple[Tensor, State]:

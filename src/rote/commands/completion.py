@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rote.arguments import options_of, split, values_of
+from rote.commands.arguments import options_of, split, values_of
 from rote.errors import RoteError, UnknownNameError
 
 SCRIPTS = {

@@ -1,0 +1,213 @@
+"""The commands that run studies and tell about them: reproduce, run, list, show."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from rote.commands.options import (
+    Device,
+    Folder,
+    Json,
+    Workers,
+    err_console,
+    open_store,
+    option,
+    out_console,
+    print_json,
+    print_rows,
+)
+from rote.commands.results import show_ledger
+from rote.errors import RunFailedError, StoreError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from rote.studies import Result
+
+
+@dataclass(frozen=True)
+class Reproduce:
+    """Run every study, or those of the named sources, judge the claims and write the report.
+
+    Finished runs are reused; a stopped or killed command goes on where it was.
+
+    Try:
+      rote reproduce
+      rote reproduce resistance --preset smoke
+    """
+
+    sources: Annotated[
+        Positional[tuple[str, ...]], option("[SOURCE ...]", "By name or number: resistance, or 001. Default: all.")
+    ] = ()
+    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
+    out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
+    workers: Workers = None
+    device: Device = "auto"
+    store: Folder = None
+
+    def __call__(self) -> int:
+        from rote.commands.reporting import check_report_folder, write_report
+        from rote.studies import Display, Laboratory, studies
+
+        names = studies_of(self.sources)
+        store, console = open_store(self.store), err_console()
+        # What would be refused later is refused now, not after the training.
+        for name in names:
+            studies[name]().resolve(self.preset, {})
+        check_report_folder(self.out)
+        Laboratory(store, workers=self.workers, device=self.device).check()
+        failed: list[str] = []
+        for number, name in enumerate(names, start=1):
+            console.print(f"[{number}/{len(names)}] {name}, preset {self.preset}", markup=False)
+            try:
+                with Display(console) as display:
+                    lab = Laboratory(store, workers=self.workers, device=self.device, display=display)
+                    result = lab.run(name, self.preset)
+                console.print(f"  Runs: {result.computed} computed, {result.reused} reused", highlight=False)
+            except (RunFailedError, StoreError) as error:  # the other studies go on
+                failed.append(name)
+                console.print(f"rote: {error}", markup=False, highlight=False, style="red", soft_wrap=True)
+        show_ledger(store, preset=self.preset, names=names)
+        out_console().print(
+            f"Report: {write_report(store, self.out, preset=self.preset)}", markup=False, soft_wrap=True
+        )
+        if failed:
+            raise RunFailedError(f"Failed: {', '.join(failed)}. See: rote runs list --status failed")
+        return 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run one study and print its tables and verdicts.
+
+    Try:
+      rote run plane
+      rote run plane --preset paper --workers 2
+      rote run plane --seeds 128 model.hidden=16 training.learning_rate=0.03
+    """
+
+    study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
+    overrides: Annotated[
+        Positional[tuple[str, ...]], option("[KEY=VALUE ...]", "Settings to change. See: rote show STUDY.")
+    ] = ()
+    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
+    seeds: Annotated[
+        int | None, option("N", "Number of random seeds, counted from 0. Default: as the preset says.")
+    ] = None
+    workers: Workers = None
+    device: Device = "auto"
+    store: Folder = None
+    json: Json = False
+
+    def __call__(self) -> int:
+        from rote.config import parse_overrides
+        from rote.studies import Display, Laboratory
+
+        overrides: dict[str, object] = dict(parse_overrides(self.overrides))
+        if self.seeds is not None:
+            if "seeds" in overrides:
+                raise UsageError(f"Seeds are given twice: --seeds {self.seeds} and seeds={overrides['seeds']}.")
+            overrides["seeds"] = self.seeds
+        with Display(err_console()) as display:
+            lab = Laboratory(open_store(self.store), workers=self.workers, device=self.device, display=display)
+            result = lab.run(self.study, self.preset, overrides)
+        show_result(result, as_json=self.json)
+        return 0
+
+
+@dataclass(frozen=True)
+class List:
+    """List studies, tasks, cells, analyses or claims.
+
+    Try:
+      rote list
+      rote list claims --json
+    """
+
+    what: Annotated[Positional[str], arg(metavar="[KIND]", help="studies, tasks, cells, analyses or claims.")] = (
+        "studies"
+    )
+    json: Json = False
+
+    def __call__(self) -> int:
+        from rote.registry import Registry
+        from rote.studies import studies
+
+        packages = {"studies": "study", "tasks": "task", "cells": "cell", "analyses": "analysis"}
+        if self.what == "claims":
+            rows = [{"name": claim.id, "about": claim.statement} for name in studies for claim in studies[name].claims]
+        elif self.what in packages:
+            # What is not imported yet is read from its sources: importing cells or analyses would import torch.
+            imported = sys.modules.get(f"rote.{self.what}")
+            read = Registry[Any](packages[self.what], f"rote.{self.what}")
+            registry = read if imported is None else getattr(imported, self.what)
+            rows = [{"name": entry.name, "about": entry.description} for entry in registry.entries()]
+        else:
+            raise UnknownNameError("kind", self.what, [*packages, "claims"])
+        print_rows(rows, as_json=self.json)
+        return 0
+
+
+@dataclass(frozen=True)
+class Show:
+    """Show a study: what it asks, its source, claims, presets and settings.
+
+    Try:
+      rote show plane
+    """
+
+    study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
+    json: Json = False
+
+    def __call__(self) -> int:
+        from rote.config import flatten
+        from rote.studies import studies
+
+        study = studies[self.study]()
+        presets = {name: flatten(study.resolve(name, {})) for name in study.presets}
+        stacked = {"engine": "stacked"} if "engine" in flatten(study.default) else {}
+        runs = {name: len(study.requests(study.resolve(name, stacked))) for name in study.presets}
+        facts = {
+            "name": study.name, "title": study.title, "source": study.source.title, "place": study.place,
+            "about": study.about, "claims": {claim.id: claim.statement for claim in study.claims},
+            "deviations": list(study.deviations), "runs": runs, "presets": presets,
+        }  # fmt: skip
+        if self.json:
+            print_json(facts)
+            return 0
+        from rote.commands.terminal import show_study
+
+        show_study(out_console(), study, runs, presets)
+        return 0
+
+
+def studies_of(sources: tuple[str, ...]) -> list[str]:
+    """The names of the studies of these sources (by name or number); all when none is named."""
+    from rote.studies import studies
+
+    known = {name: studies[name].source for name in studies}
+    spelled = {word for source in known.values() for word in (source.id, source.name)}
+    for word in sources:
+        if word not in spelled:
+            raise UnknownNameError("source", word, spelled)
+    return [name for name, source in known.items() if not sources or {source.id, source.name} & set(sources)]
+
+
+def show_result(result: Result, *, as_json: bool) -> None:
+    from rote.commands.terminal import show_tables, show_verdicts, verdict_rows
+
+    tables = result.summary.tables()
+    if as_json:
+        found = {name: table.records() for name, table in tables.items()}
+        print_json({"run": result.summary.id, "verdicts": verdict_rows(result.verdicts), "tables": found})
+        return
+    console = out_console()
+    show_tables(console, tables.values())
+    console.print()
+    show_verdicts(console, result.verdicts)
+    console.print(f"Run {result.summary.id}", highlight=False)
+    # Apart from what came out, which is the same when everything was there already.
+    err_console().print(f"Runs: {result.computed} computed, {result.reused} reused", highlight=False)
