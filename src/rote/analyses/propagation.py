@@ -85,17 +85,14 @@ def _relevant_block(question: Question, hidden: Tensor, relevant: Tensor) -> Non
     directions = range(recurrent.directions)
     masks, marked = (question.inside, question.bias), question.marked
     plans = [branch(*masks, question.times(d), dtype, marked) for d in directions]
-    total, below = question.inputs.vectors, None
+    total: Tensor = question.inputs.vectors
+    below: dict[int, Tensor] | None = None
     for layer in range(recurrent.layers):
-        tops = [_relevant_layer(question, layer, d, plans[d], total, below) for d in directions]
-        total = torch.cat([states for states, _ in tops], dim=-1)
-        below = tops[0][1]
         last = layer == recurrent.layers - 1
-        if len(tops) > 1 or last:
-            for d, part in enumerate(relevant.chunk(len(tops), dim=-1)):
-                for t, branches in plans[d].items():
-                    branches.write(tops[d][1][t], part[:, :, t])
-        if len(tops) > 1 and not last:
+        sides = relevant.chunk(recurrent.directions, dim=-1) if last or recurrent.directions == 2 else [None]
+        tops = [_relevant_layer(question, layer, d, plans[d], total, below, sides[d]) for d in directions]
+        total, below = torch.cat([states for states, _ in tops], dim=-1), tops[0][1]
+        if recurrent.directions == 2 and not last:
             # The layer above sees both directions, in which no two spans agree: each goes its own way.
             below = dict(enumerate(relevant.clone().unbind(2)))
             plans = [separate(*masks, question.times(d), dtype, marked) for d in directions]
@@ -109,6 +106,7 @@ def _relevant_layer(
     plan: dict[int, Branches],
     total: Tensor,
     below: dict[int, Tensor] | None,  # the relevant part of ``total`` by step; None at the bottom
+    result: Tensor | None,  # [batch, span, time, unit]: where the relevant parts go; None to get them by step
 ) -> tuple[Tensor, dict[int, Tensor]]:
     """The true states [batch, time, unit] and, by step, the relevant parts [batch, branch, unit]."""
     inputs, a = question.inputs, Relevant(question.rules)
@@ -130,7 +128,11 @@ def _relevant_layer(
         whole = [_held(value.total, old, keep) for value, old in zip(new, whole, strict=True)]
         parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(new, begun, strict=True)]
         hidden[:, t] = (whole[0] if keep is None else whole[0] * keep)[:, 0]
-        series[t] = parts[0] if keep is None else parts[0] * keep
+        shown = parts[0] if keep is None else parts[0] * keep
+        if result is None:
+            series[t] = shown
+        else:
+            branches.write(shown, result[:, :, t])
     return hidden, series
 
 

@@ -4,10 +4,11 @@ from rote.cells.adapt import as_recurrent
 from rote.cells.arithmetic import Arithmetic, Plain
 from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.elman import ElmanCell
+from rote.cells.fused import State
 from rote.cells.gru import GRUCell
 from rote.cells.lstm import LSTMCell
 from rote.cells.nested_lstm import NestedLSTMCell
-from rote.cells.recurrent import Recurrent, State, Unrolled, mask_of, unroll
+from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
 
 __all__ = [
     "Arithmetic",

@@ -35,12 +35,13 @@ class StackedMLP(nn.Module):
         replicas = [_glorot_uniform(shapes, seed, dtype) for seed in seeds]
         self.weights = nn.ParameterList([torch.stack(layer) for layer in zip(*replicas, strict=True)])
         self.biases = nn.ParameterList([torch.zeros(len(seeds), 1, size, dtype=dtype) for size in sizes[1:]])
+        self._layers = list(zip(self.weights, self.biases, strict=True))  # a ParameterList is slow to walk at each step
 
     def forward(self, inputs: Float[Tensor, "replica batch input"]) -> Float[Tensor, "replica batch output"]:
         turned = inputs.shape[1] > MANY
         values = inputs.mT if turned else inputs
-        last = len(self.weights) - 1
-        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+        last = len(self._layers) - 1
+        for layer, (weight, bias) in enumerate(self._layers):
             values = torch.baddbmm(bias.mT, weight.mT, values) if turned else torch.baddbmm(bias, values, weight)
             if layer < last:
                 values = self.activation(values)
