@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from command_line import SMOKE, contents
+
+from rote.cli import main
 
 MISTAKES = {
     "command": ("rnu plane", "Unknown command 'rnu'. Did you mean 'run'?"),
@@ -124,3 +127,14 @@ def test_options_may_stand_between_the_settings(call, folder):
     words = "run --preset smoke plane engine=stacked --workers 1 seeds=1 --json grid=3"
     answer = call(*words.split())
     assert (answer.code, answer.err) == (0, "")
+
+
+def test_a_wrong_environment_variable_does_not_fail_every_run_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "often")
+    with pytest.raises(SystemExit) as end:
+        main(["run", "plane", "--preset", "smoke", "--store", str(tmp_path / "store")])
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "rote: ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got 'often'.\n"
+    assert not (tmp_path / "store").exists()

@@ -30,7 +30,8 @@ class Branches:
     parents: Tensor | None  # of the branches that go on; None when these are all of the step before, in their order
     inside: Tensor | None  # [batch or 1, branch, 1], 1 where the step belongs to the span; None when nowhere
     bias: Tensor | None  # [batch or 1, branch, 1], 1 where products of biases count; None when nowhere
-    of_span: Tensor | None  # 1 + the branch of each span, 0 for none; None when every span has its own branch, in order
+    of_span: Tensor | None  # the branch of each span; None when every span has its own branch, in order
+    idle: bool  # some spans are in no branch: then 0 in ``of_span`` stands for none, and the branches count from 1
 
     def grow(self, parts: Tensor) -> Tensor:
         """The states [batch, branch, unit] of these branches before the step, from those after the step before."""
@@ -41,10 +42,9 @@ class Branches:
 
     def write(self, parts: Tensor, result: Tensor) -> None:
         """Put the branches' values into ``result`` [batch, span, unit]; zero for spans that are in no branch."""
-        if self.of_span is not None:
-            nothing = parts.new_zeros(len(parts), 1, parts.shape[2])
-            parts = torch.cat([nothing, parts], dim=1).index_select(1, self.of_span)
-        result.copy_(parts)
+        if self.idle:
+            parts = torch.cat([parts.new_zeros(len(parts), 1, parts.shape[2]), parts], dim=1)
+        result.copy_(parts if self.of_span is None else parts.index_select(1, self.of_span))
 
 
 def branch(inside: Tensor, bias: Tensor, times: Iterable[int], dtype: torch.dtype, marked: bool) -> dict[int, Branches]:
@@ -89,13 +89,15 @@ def _branches(
     """count: the branches of the step before; now: both masks [batch or 1, branch] at this step."""
     fresh = int((parents < 0).sum())
     going_on = parents[fresh:]
+    idle = bool((branch_of < 0).any())
     inside, bias = (torch.from_numpy(mask).to(device, dtype)[..., None] if mask.any() else None for mask in now)
     return Branches(
         fresh,
         None if _counts_up(going_on, count) else torch.from_numpy(going_on).to(device),
         inside,
         bias,
-        None if _counts_up(branch_of, len(parents)) else torch.from_numpy(branch_of + 1).to(device),
+        None if _counts_up(branch_of, len(parents)) else torch.from_numpy(branch_of + idle).to(device),
+        idle,
     )
 
 

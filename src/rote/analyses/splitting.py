@@ -130,7 +130,8 @@ class Relevant:
         return value
 
     def _apply(self, value: Split, function: Function, in_place: Function) -> Split:
-        total = function(value.total)
+        # in_place throughout, so that a relevant part of zero stays exactly zero.
+        total = in_place(value.total.clone())
         if value.relevant is None:
             return Split(total, None)
         r, b = part_of(value), value.bias
@@ -140,10 +141,9 @@ class Relevant:
         alone = in_place(b.clone()) if isinstance(b, Tensor) else _at(function, b)
         if not isinstance(r, Tensor):
             return Split(total, 0.0, alone)
-        # As few passes as possible: this is where most of the time goes. in_place throughout, so that r = 0 gives 0.
+        # As few passes as possible: this is where most of the time goes.
         difference = in_place(r + b).sub_(in_place(value.total - r))
-        constant = (in_place(value.total.clone()) - alone) / 2
-        return Split(total, torch.add(constant, difference, alpha=0.5), alone)
+        return Split(total, torch.add((total - alone) / 2, difference, alpha=0.5), alone)
 
 
 def tanh_(values: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from rote.studies.perform import one_thread, perform, told_as_failures
 from rote.studies.progress import Display
 from rote.studies.study import Study, studies
 from rote.studies.supervisor import Order, Supervisor
+from rote.training.settings import checkpoint_seconds
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,12 @@ class Laboratory:
         self.display = display or Display()
 
     def check(self) -> None:
-        """Whether the device is there and the store can be written: a UsageError now, not in the middle of the work."""
+        """Device, environment and store: a UsageError now, not in the middle of the work."""
         if self.device not in ("auto", "cpu"):
             from rote.training import choose_device
 
             choose_device(self.device)
+        checkpoint_seconds()
         self.store.check_writable()
 
     def run(self, name: str, preset: str = "quick", overrides: Mapping[str, object] | None = None) -> Result:

@@ -7,20 +7,19 @@ taken up again repeats at most the steps since then, to the same bytes.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
 
-from rote.errors import InterruptedRunError, RunFailedError, UsageError
+from rote.errors import InterruptedRunError, RunFailedError
 from rote.store import Run
 from rote.training.early_stopping import EarlyStopping
 from rote.training.interrupt import Stop, stop_on_signal
 from rote.training.program import Program
 from rote.training.randomness import fix_seeds, random_state, restore_random_state
-from rote.training.settings import TrainingConfig
+from rote.training.settings import TrainingConfig, checkpoint_seconds
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 SHARE_FOR_CHECKPOINTS = 0.02  # of the time, at most
@@ -164,11 +163,7 @@ class _CheckpointTimer:
     """Every 30 seconds (``ROTE_CHECKPOINT_SECONDS``; 0: each step), but never more than a small share of the time."""
 
     def __init__(self) -> None:
-        text = os.environ.get("ROTE_CHECKPOINT_SECONDS", "30")
-        try:
-            self.interval = float(text)
-        except ValueError:
-            raise UsageError(f"ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got {text!r}.") from None
+        self.interval = checkpoint_seconds()
         self.last = time.monotonic()
         self.cost = 0.0
 

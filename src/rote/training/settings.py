@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -68,3 +70,15 @@ class TrainingConfig:
         import torch
 
         return torch.float64 if self.dtype == "float64" else torch.float32
+
+
+def checkpoint_seconds() -> float:
+    """The time between checkpoints: ``ROTE_CHECKPOINT_SECONDS``, by default 30; 0 means after each step."""
+    text = os.environ.get("ROTE_CHECKPOINT_SECONDS", "30")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise UsageError(f"ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got {text!r}.")
+    return seconds
