@@ -8,10 +8,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from rote.commands import Cite, Claims, List, Report, Reproduce, Run, Runs, Show
 from rote.commands.arguments import parse
-from rote.commands.results import Cite, Claims, Report
-from rote.commands.runs import Runs
-from rote.commands.studying import List, Reproduce, Run, Show
 from rote.errors import InterruptedRunError, RoteError
 
 

@@ -33,15 +33,22 @@ def commands(document: str) -> list[str]:
 
 def test_the_python_of_the_readme_and_of_the_store_runs(folder):
     """In this order: the second reads the store that the first leaves."""
-    (readme,) = blocks("README.md", "python")
-    answer = python(readme.replace("workers=2", "workers=1"), cwd=folder)
+    laboratory, own_model = blocks("README.md", "python")
+    answer = python(laboratory.replace("workers=2", "workers=1"), cwd=folder)
     assert answer.code == 0, answer.err
     assert "plane-corner" in answer.out
     assert "redundant" in answer.out
+    answer = python(own_model, cwd=folder)
+    assert answer.code == 0, answer.err
     (store,) = blocks("docs/store.md", "python")
     answer = python(store, cwd=folder)
     assert answer.code == 0, answer.err
     assert "'setting': 'redundant'" in answer.out
+
+
+def test_the_python_of_the_analyses_page_runs(folder):
+    answer = python("\n".join(blocks("docs/analyses.md", "python")), cwd=folder)
+    assert answer.code == 0, answer.err
 
 
 @pytest.fixture(scope="module")

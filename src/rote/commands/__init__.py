@@ -1,1 +1,7 @@
 """What the command line is made of: its commands, their words, and how results look in a terminal."""
+
+from rote.commands.results import Cite, Claims, Report
+from rote.commands.runs import Runs
+from rote.commands.studying import List, Reproduce, Run, Show
+
+__all__ = ["Cite", "Claims", "List", "Report", "Reproduce", "Run", "Runs", "Show"]
