@@ -391,6 +391,31 @@ def test_a_users_cell_with_every_odd_use_of_a_value_gets_the_gradients_of_plain_
         assert_right(connectivity(model, tokens), model, tokens, table_of(model), torch.full((batch,), 12))
 
 
+class Deaf(Cell):
+    """A cell that does not use its input, and of its second state only the first unit."""
+
+    row_groups = (1,)
+    gate_names = ()
+    state_names = ("hidden", "spare")
+
+    def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
+        h, spare = state
+        first, _ = a.pieces(spare, [1, self.hidden_size - 1])
+        new = a.tanh(a.linear(h, self.weight_hh) + a.linear(first, self.weight_hh[:, :1]) + a.constant(self.bias))
+        return new, a.constant(self.bias) + h
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["forward", "both ways"])
+def test_where_nothing_depends_on_the_input_there_is_zero_and_not_what_was_in_memory(both: bool) -> None:
+    for layers in (1, 2):
+        sizes = [INPUT if layer == 0 else HIDDEN * (1 + both) for layer in range(layers) for _ in range(1 + both)]
+        made = Recurrent([Deaf(size, HIDDEN) for size in sizes], bidirectional=both)
+        model = SequenceModel(made, nn.Embedding(7, INPUT), nn.Linear(made.output_size, OUTPUTS)).double()
+        for batch in (1, 3):
+            found = connectivity(model, numbers_of(7, batch, 12))
+            assert (found.values == 0).all()
+
+
 @pytest.mark.parametrize("kind", ["lstm", "gru before"])
 def test_the_contract_of_analyses_nothing_is_left_on_the_model_even_after_an_exception(kind: str) -> None:
     for both in (False, True):
@@ -467,7 +492,8 @@ def test_the_figure_is_drawn_for_few_and_many_steps_signed_and_not_and_survives_
         assert torch.equal(loaded.error, found.error)
         assert loaded.to_table() == found.to_table()
     assert "Connectivity(values[batch=2, output=70, input=70]" in repr(found)
-    assert found.figure("abcdefg").spec() != found.figure().spec()
+    few = connectivity(model, numbers_of(7, 2, 6))
+    assert few.figure("abcdefg").spec() != few.figure().spec()
 
 
 def wrong(message: str, *arguments: Any, **options: Any) -> None:

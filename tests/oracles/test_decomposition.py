@@ -151,6 +151,14 @@ def test_the_exclusive_end_gives_a_single_token_no_product_of_biases_which_the_o
     assert not torch.allclose(one["never"], rote.decompose(model, tokens, [(2, 2)]).relevant)
 
 
+def test_a_span_that_reaches_beyond_its_row_ends_with_the_row_also_for_the_exclusive_end() -> None:
+    model, tokens = model_of("lstm"), tokens_of()
+    padded = rote.decompose(model, tokens, [(1, 5)], lengths=[6, 4], bias="exclusive_end")
+    alone = rote.decompose(model, tokens[1:, :4], [(1, 3)], bias="exclusive_end")
+    torch.testing.assert_close(padded.relevant[1, :, :4], alone.relevant[0], rtol=0, atol=1e-14)
+    assert torch.equal(padded.spans[1, :, :4], alone.spans[0])
+
+
 def test_shapley_keeps_phi_of_zero_with_the_bias_so_an_empty_part_gets_nothing() -> None:
     model, tokens = model_of("gru"), tokens_of()
     parts = rote.decompose(model, tokens, [(3, 4)], linearization="shapley")
@@ -537,3 +545,17 @@ def test_initial_states_in_torchs_form_are_the_same_as_ours_so_layers_and_states
         parts = rote.decompose(model, tokens, [(1, 2)], initial=given_states)
         torch.testing.assert_close(parts.hidden, rote.trace(model, tokens, initial=ours).hidden[1], rtol=0, atol=1e-13)
         torch.testing.assert_close(rote.trace(model, tokens, initial=given_states).hidden[1], parts.hidden)
+
+
+def test_the_examples_of_the_document_run() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "decomposition.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "decomposition_document"}
+    blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
+    assert len(blocks) == 2
+    try:
+        for block in blocks:
+            exec(block, names)
+    finally:
+        cells._registered.pop("minimal_gated_unit", None)
+        cells._loaded.pop("minimal_gated_unit", None)
+    assert names["parts"].relevant.shape == (4, 1, 12, 16)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from rote.analyses import GradientFlow, gradient_flow
-from rote.analyses import gradient_flow as flow_function
-from rote.cells import Plain, Recurrent
+from rote.analyses import GradientFlow, gradient_flow, jacobians
+from rote.cells import Cell, Plain, Recurrent
+from rote.cells.arithmetic import Arithmetic, V
 from rote.errors import UsageError
 from rote.figures import export
 from rote.models import SequenceModel, adapt
@@ -170,19 +170,54 @@ def test_a_padded_batch_gives_what_its_sequences_give_alone(options: dict[str, o
             assert (terms - apart).abs().max() < 1e-13
 
 
-def test_chunks_of_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+def test_the_hidden_block_of_a_jacobian_is_that_of_hidden_to_hidden_with_the_cell_held_fixed() -> None:
+    model, tokens = model_of(cell="lstm"), tokens_of(batch=1)
+    flow, cell, x = gradient_flow(model, tokens, at=5), model.recurrent.cell(0), model.embed(tokens).detach()
+    h, c = model.recurrent.zero_states(1)[0]
+    for t in range(6):
 
-    model, tokens = model_of(cell="lstm", layers=2), tokens_of()
-    whole = gradient_flow(model, tokens, at=5, terms=True)
-    monkeypatch.setattr(sys.modules[flow_function.__module__], "BUDGET", 1)  # one step at a time
-    parts = gradient_flow(model, tokens, at=5, terms=True)
-    assert whole.terms is not None
-    assert parts.terms is not None
-    for key in whole.terms:
-        for name in whole.terms[key]:
-            assert torch.allclose(whole.terms[key][name], parts.terms[key][name], atol=1e-15)
-        assert torch.allclose(whole.states[key]["hidden"], parts.states[key]["hidden"])
+        def hidden(value: Tensor, c: Tensor = c, t: int = t) -> Tensor:
+            return cell.step(Plain(), cell.project(x[:, t]), (value, c))[0][0]
+
+        block = torch.autograd.functional.jacobian(hidden, h)[:, 0]
+        assert torch.allclose(
+            flow.jacobians[0]["hidden spectral"][0, t], torch.linalg.matrix_norm(block, 2), rtol=1e-12
+        )
+        assert torch.allclose(flow.jacobians[0]["hidden frobenius"][0, t], block.norm(), rtol=1e-12)
+        h, c = (value.detach() for value in cell.step(Plain(), cell.project(x[:, t]), (h, c)))
+    assert set(gradient_flow(model_of(cell="gru"), tokens, at=1).jacobians[0]) == {"spectral", "frobenius"}
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_sequences_in_small_chunks_have_the_same_jacobians(
+    options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokens = model_of(**options), tokens_of(batch=3)
+    whole = gradient_flow(model, tokens, at=3, lengths=[6, 5, 4])
+    monkeypatch.setattr(jacobians, "NUMBERS", 1)
+    apart = gradient_flow(model, tokens, at=3, lengths=[6, 5, 4])
+    for key, product in whole.products.items():
+        assert torch.allclose(apart.products[key], product, rtol=1e-12)
+        for kind, norms in whole.jacobians[key].items():
+            assert torch.allclose(apart.jacobians[key][kind], norms, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_large_jacobians_get_their_largest_singular_value_also_where_squares_would_underflow(
+    dtype: torch.dtype,
+) -> None:
+    torch.manual_seed(0)
+    size = jacobians.EXACT + 30
+    spread = torch.randn(size, size, dtype=dtype)
+    low_rank = torch.randn(size, 2, dtype=dtype) @ torch.randn(2, size, dtype=dtype)
+    twice = torch.eye(size, dtype=dtype)  # every singular value is the largest
+    zero = torch.zeros(size, size, dtype=dtype)
+    matrices = torch.stack([spread, low_rank, twice, zero, spread * 1e-30, spread.triu()])
+    spectral, frobenius = jacobians.norms_of(matrices)
+    exact = torch.linalg.matrix_norm(matrices.double(), 2)
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+    assert torch.allclose(spectral.double(), exact, rtol=tolerance, atol=0)
+    assert torch.allclose(frobenius.double(), matrices.double().norm(dim=(1, 2)), rtol=tolerance, atol=0)
 
 
 def test_nothing_is_left_on_the_users_modules_even_under_no_grad_and_frozen() -> None:
@@ -197,6 +232,32 @@ def test_nothing_is_left_on_the_users_modules_even_under_no_grad_and_frozen() ->
     assert not lstm.training
     assert not any(parameter.requires_grad for parameter in lstm.parameters())
     assert all(parameter.grad is None for part in (lstm, table, readout) for parameter in part.parameters())
+
+
+def test_terms_of_a_user_written_cell_and_weights_with_nan() -> None:
+    """A state that depends on nothing and a weight that is not used have a gradient of zero, not an error."""
+
+    class Still(Cell):
+        row_groups = (1,)
+        gate_names = ()
+        state_names = ("hidden", "still")
+
+        def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
+            return a.tanh(projected + state[0] + a.constant(self.bias)), state[1]
+
+    torch.manual_seed(0)
+    recurrent = Recurrent([Still(3, 4)])
+    model = SequenceModel(recurrent, nn.Embedding(7, 3), nn.Linear(4, 7)).double()
+    flow = gradient_flow(model, tokens_of(), at=4, terms=True)
+    assert flow.error < 1e-12
+    assert flow.terms is not None
+    assert flow.terms[0]["weight_hh"].abs().max() == 0
+    assert flow.terms[0]["weight_ih"].abs().max() > 0
+    assert flow.states[0]["still"].abs().max() == 0
+    with torch.no_grad():
+        recurrent.cell(0).weight_ih[0, 0] = float("nan")
+    with pytest.raises(UsageError, match=r"The weight 'recurrent\.cells\.0\.weight_ih' of the model has NaN"):
+        gradient_flow(model, tokens_of(), at=4)
 
 
 def test_the_result_survives_its_files_and_draws(tmp_path: object) -> None:
@@ -216,6 +277,8 @@ def test_the_result_survives_its_files_and_draws(tmp_path: object) -> None:
         ({"targets": torch.tensor([1, 7])}, "'targets' must lie in 0 to 6, the outputs of the model. Got 7."),
         ({"targets": torch.tensor([1])}, "'targets' must be 2 whole numbers (torch.long), one per sequence."),
         ({"targets": [1, 2]}, "Got list."),
+        ({"at": -7}, "'at' must lie inside the sequence of 6 steps. Got -7."),
+        ({"at": 2.0}, "'at' must be a step, a whole number. Got 2.0."),
     ],
     ids=str,
 )

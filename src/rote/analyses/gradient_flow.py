@@ -3,7 +3,8 @@
 The loss is the cross entropy at one step ``at``, summed over the sequences. For each step s there are
 
 - |d loss / d h_s|, and the same for the other states (an LSTM's cell, with h_s held fixed);
-- the norm of the step Jacobian d state_s / d state_(s - 1) of a layer, all its states together, inputs held fixed;
+- the norm of the step Jacobian d state_s / d state_(s - 1) of a layer, all its states together, inputs held fixed
+  ("spectral", "frobenius"); for units with several states also that of its block d h_s / d h_(s - 1) ("hidden ...");
 - the norm of their product d state_at / d state_s, the quantity that vanishes or explodes;
 - the term of step s in dL/dW = sum over s of dL/dW_s, where W_s is the weight as it is used at step s only.
 
@@ -20,21 +21,21 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence
 
+from rote.analyses.all_outputs import record_layers
+from rote.analyses.bptt import back_through_time, with_leaves
 from rote.analyses.inputs import Inputs, as_model, check_initial, check_inputs
-from rote.analyses.plain_autograd import outputs_of
+from rote.analyses.jacobians import chain_norms
+from rote.analyses.plain_autograd import hidden_states, outputs_of
 from rote.analyses.result import Result, analyses, rows_of
-from rote.analyses.step_weights import StepWeights, steps_of, weight_names, with_leaves
-from rote.analyses.target_rows import check_range, output_count
+from rote.analyses.target_rows import check_range, output_count, target_rows
 from rote.analyses.trace import Key
-from rote.cells import Cell, Plain, State, unroll
+from rote.cells import Recurrent, State
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
 from rote.store import Column, Table
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-
-BUDGET = 2**28  # bytes of weight terms that exist at once
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +45,7 @@ class GradientFlow(Result):
     at: int
     loss: Float[Tensor, " batch"]
     states: dict[Key, dict[str, Tensor]]  # |d loss / d state_s| by the state's name, [batch, time]
-    jacobians: dict[Key, dict[str, Tensor]]  # "spectral" and "frobenius" norm of the step Jacobian, [batch, time]
+    jacobians: dict[Key, dict[str, Tensor]]  # norms of the step Jacobian by kind, [batch, time]
     products: dict[Key, Tensor]  # spectral norm of d state_at / d state_s, [batch, time]; 1 at s = at
     weights: dict[Key, dict[str, Tensor]]  # norm of each step's term of dL/dW, by the weight's name, [time]
     terms: dict[Key, dict[str, Tensor]] | None  # the terms themselves, [time, *shape]; None unless asked for
@@ -91,127 +92,82 @@ def gradient_flow(
     """How the loss at one step reaches back: gradients of states, step Jacobians, and dL/dW split by time step.
 
     at: the step of the loss, counted from 0 (from the end if negative). targets: the right output for each sequence,
-    by default the model's own choice. jacobians: they cost a singular value decomposition per step; can be left out.
+    by default the model's own choice. jacobians: they cost as much as a pass for each unit; can be left out.
     terms: also keep dL/dW_s itself for every step, not only its norm.
     """
     model = as_model(model)
-    inputs = check_inputs(model, tokens, lengths)
-    at = _check_at(at, inputs)
-    if targets is not None:
-        targets = check_range(_check_shape(targets, inputs.batch).to(inputs.mask.device), output_count(model))
-    return _Flow(model, inputs, check_initial(model, inputs, initial), at, targets).measure(jacobians, terms)
+    with torch.inference_mode(False):
+        inputs = check_inputs(model, tokens, lengths)
+        at = _check_at(at, inputs)
+        if targets is not None:
+            targets = check_range(_check_shape(targets, inputs.batch).to(inputs.mask.device), output_count(model))
+        return _flow(model, inputs, check_initial(model, inputs, initial), at, targets, jacobians, terms)
 
 
-class _Flow:
-    def __init__(
-        self, model: SequenceModel, inputs: Inputs, initial: list[State], at: int, targets: Tensor | None
-    ) -> None:
-        self.model, self.inputs, self.initial, self.at, self.targets = model, inputs, initial, at, targets
-        recurrent = model.recurrent
-        self.places = [(layer, way) for layer in range(recurrent.layers) for way in range(recurrent.directions)]
-        self.keys: list[Key] = [layer if recurrent.directions == 1 else (layer, way) for layer, way in self.places]
-        self.names = [weight_names(recurrent.cell(*place)) for place in self.places]
-
-    def measure(self, jacobians: bool, terms: bool) -> GradientFlow:
-        with torch.inference_mode(False), torch.enable_grad():
-            time, recurrent = self.inputs.time, self.model.recurrent
-            used = sum(
-                getattr(recurrent.cell(*place), name).nbytes
-                for place, names in zip(self.places, self.names, strict=True)
-                for name in names
-            )
-            chunk = max(1, BUDGET // used)
-            norms: list[dict[str, list[Tensor]]] = [{name: [] for name in names} for names in self.names]
-            sums: list[dict[str, Tensor]] = [{} for _ in self.places]
-            kept: list[dict[str, list[Tensor]]] = [{name: [] for name in names} for names in self.names]
-            states: dict[Key, dict[str, Tensor]] = {}
-            for first in range(0, time, chunk):
-                run = StepWeights(self.model, self.inputs, self.initial, range(first, min(first + chunk, time)))
-                losses = self.loss_of(run.hidden)
-                found = run.terms(losses.sum())
-                for index, names in enumerate(self.names):
-                    for name in names:
-                        part = found[index][name]
-                        norms[index][name].append(part.flatten(1).norm(dim=1))
-                        sums[index][name] = part.sum(0) + sums[index].get(name, 0)
-                        kept[index][name] += [part] if terms else []
-                if first == 0:
-                    states = dict(zip(self.keys, run.state_norms(losses.sum()), strict=True))
-                    chain = [self._chain(index, run) if jacobians else ({}, None) for index in range(len(self.places))]
-            return GradientFlow(
-                self.at,
-                losses.detach(),
-                states,
-                {key: norms_of for key, (norms_of, _) in zip(self.keys, chain, strict=True)},
-                {key: product for key, (_, product) in zip(self.keys, chain, strict=True) if product is not None},
-                self._named(norms),
-                self._named(kept) if terms else None,
-                self._error(sums),
-            )
-
-    def loss_of(self, hidden: Tensor) -> Tensor:
-        logits = outputs_of(self.model, hidden[:, self.at])
-        targets = logits.argmax(-1) if self.targets is None else self.targets
-        return cross_entropy(logits, targets, reduction="none")
-
-    def _named(self, values: list[dict[str, list[Tensor]]]) -> dict[Key, dict[str, Tensor]]:
-        return {
-            key: {name: torch.cat(parts) for name, parts in by_name.items()}
-            for key, by_name in zip(self.keys, values, strict=True)
-        }
-
-    def _chain(self, index: int, run: StepWeights) -> tuple[dict[str, Tensor], Tensor]:
-        """Norms of the step Jacobians of one layer and of their products from ``at`` back, [batch, time] each."""
-        layer, way = self.places[index]
-        cell, inputs = self.model.recurrent.cell(layer, way), self.inputs
-        spectral = inputs.vectors.new_zeros(inputs.batch, inputs.time)
-        frobenius, product = torch.zeros_like(spectral), torch.zeros_like(spectral)
-        so_far: Tensor | None = None
-        for t in reversed(steps_of(inputs.time, way)):
-            earlier = t - 1 if way == 0 else t + 1
-            before = run.states[index][earlier] if 0 <= earlier < inputs.time else self.initial[index]
-            jacobian = _step_jacobian(cell, run.below[layer][:, t], before, inputs.mask[:, t])
-            spectral[:, t], frobenius[:, t] = torch.linalg.matrix_norm(jacobian, 2), jacobian.norm(dim=(1, 2))
-            if t == self.at:
-                so_far = torch.eye(jacobian.shape[1]).to(jacobian).expand_as(jacobian)
-            if so_far is not None:
-                product[:, t] = torch.linalg.matrix_norm(so_far, 2)
-                so_far = so_far @ jacobian
-        return {"spectral": spectral * inputs.mask, "frobenius": frobenius * inputs.mask}, product * inputs.mask
-
-    def _error(self, sums: list[dict[str, Tensor]]) -> float:
-        """Against one backward pass with each weight used as a whole."""
-        recurrent, leaves = self.model.recurrent, []
-        values, mask = self.inputs.vectors, None if self.inputs.lengths is None else self.inputs.mask
-        for layer in range(recurrent.layers):
-            outputs = []
-            for way in range(recurrent.directions):
-                index = layer * recurrent.directions + way
-                cell, weights = with_leaves(recurrent.cell(layer, way), self.names[index])
-                leaves += list(weights.values())
-                outputs.append(unroll(cell, values, self.initial[index], mask, way == 1).states["hidden"])
-            values = torch.cat(outputs, dim=-1)
-        whole = torch.autograd.grad(self.loss_of(values).sum(), leaves, allow_unused=True)
-        summed = [by_name[name] for by_name, names in zip(sums, self.names, strict=True) for name in names]
-        worst = 0.0
-        for total, part in zip(whole, summed, strict=True):
-            expected = torch.zeros_like(part) if total is None else total
-            scale = float(expected.norm()) or 1.0
-            worst = max(worst, float((part - expected).norm()) / scale)
-        return worst
+@torch.no_grad()
+def _flow(
+    model: SequenceModel,
+    inputs: Inputs,
+    initial: list[State],
+    at: int,
+    targets: Tensor | None,
+    jacobians: bool,
+    terms: bool,
+) -> GradientFlow:
+    recurrent, mask = model.recurrent, None if inputs.lengths is None else inputs.mask
+    layers, hidden = record_layers(recurrent, inputs.vectors, initial, mask)
+    logits = outputs_of(model, hidden[:, at])
+    targets = logits.argmax(-1) if targets is None else targets
+    above = torch.zeros_like(hidden)
+    above[:, at] = -target_rows(model, hidden[:, at], targets, "log_probability")
+    swept = back_through_time(layers, inputs.vectors, above, mask, terms)
+    keys: list[Key] = [
+        layer if recurrent.directions == 1 else (layer, way)
+        for layer in range(recurrent.layers)
+        for way in range(recurrent.directions)
+    ]
+    by_key = dict(zip(keys, swept, strict=True))
+    steps: dict[Key, dict[str, Tensor]] = {key: {} for key in keys}
+    products: dict[Key, Tensor] = {}
+    values = inputs.vectors
+    for index, key in enumerate(keys if jacobians else []):
+        layer, way = divmod(index, recurrent.directions)
+        if way == 0 and layer:
+            values = torch.cat([run.hidden for run in layers[layer - 1]], dim=-1)
+        cell = recurrent.cell(layer, way)
+        steps[key], products[key] = chain_norms(cell, values, initial[index], mask, way == 1, at)
+    return GradientFlow(
+        at,
+        cross_entropy(logits, targets, reduction="none"),
+        {key: found.states for key, found in by_key.items()},
+        steps,
+        products,
+        {key: found.norms for key, found in by_key.items()},
+        {key: found.terms for key, found in by_key.items() if found.terms is not None} if terms else None,
+        _error(model, inputs, initial, at, targets, [found.sums for found in swept]),
+    )
 
 
-def _step_jacobian(cell: Cell, vectors: Tensor, before: State, keep: Tensor) -> Float[Tensor, "batch state state"]:
-    """d (all states after) / d (all states before); the identity where a row has ended."""
-    old = torch.cat(before, dim=-1).detach().requires_grad_()
-    sizes = [value.shape[-1] for value in before]
-    projected = cell.project(vectors).detach()
-    new = torch.cat(cell.step(Plain(), projected, tuple(old.split(sizes, dim=-1))), dim=-1)
-    new = torch.where(keep[:, None], new, old)
-    size = old.shape[1]
-    basis = torch.eye(size).to(old)[:, None].expand(size, len(old), size)
-    (rows,) = torch.autograd.grad(new, old, basis, is_grads_batched=True)
-    return rows.movedim(0, 1)
+def _error(
+    model: SequenceModel,
+    inputs: Inputs,
+    initial: list[State],
+    at: int,
+    targets: Tensor,
+    sums: list[dict[str, Tensor]],
+) -> float:
+    """Against one backward pass through all steps, each weight used as a whole."""
+    recurrent = model.recurrent
+    twins = [with_leaves(recurrent.cell(*divmod(index, recurrent.directions))) for index in range(len(sums))]
+    leaves = [weight for _, weights in twins for weight in weights.values()]
+    with torch.enable_grad():
+        whole = Recurrent([cell for cell, _ in twins], bidirectional=recurrent.directions == 2)
+        hidden = hidden_states(whole, inputs.vectors, inputs, initial)
+        loss = cross_entropy(outputs_of(model, hidden[:, at]), targets, reduction="sum")
+        expected = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
+    found = [weight for weights in sums for weight in weights.values()]
+    pairs = list(zip(found, expected, strict=True))
+    return max(float((one - other).norm()) / (float(other.norm()) or 1.0) for one, other in pairs)
 
 
 def _check_at(at: Any, inputs: Inputs) -> int:

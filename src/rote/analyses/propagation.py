@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Pairs of a sequence and a span that are computed at once: enough to keep the matrix products busy, few enough for
 # the processor's cache.
-ROWS = 1024
+ROWS = 512
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rote.figures.heat import Shades, Side, heat_map
 from rote.store import Table
 
 SEQUENCES = 4  # that are shown; the others are in the table
+NAMED = 40  # steps whose tokens are written beside their numbers
 
 
 @figures.register("connectivity")
@@ -51,6 +52,6 @@ def _relative(rows: Sequence[dict[str, Any]]) -> np.ndarray:
 
 
 def _labels(rows: Sequence[dict[str, Any]], step: str, name: str, steps: range) -> list[str]:
-    """Each step with what is there: "12 the"."""
+    """Each step with what is there: "12 the"; only its number where there are too many to be read."""
     names = {row[step]: row[name] for row in rows}
-    return [str(at) if names[at] is None else f"{at} {names[at]}" for at in steps]
+    return [str(at) if names[at] is None or len(steps) > NAMED else f"{at} {names[at]}" for at in steps]
