@@ -434,6 +434,14 @@ def test_a_padded_batch_equals_its_sequences_alone(data: st.DataObject) -> None:
             lambda: LSTMCell(3, 4, biases="none", initialization=Initialization(forget_bias=1.0)),
             "need a bias to be set on. Got biases='none'",
         ),
+        (
+            lambda: LSTMCell(3, 4, weights=dict(nn.GRUCell(3, 4).named_parameters())),
+            r"'weight_ih' of 'weights' must be \(16, 3\). Got \(12, 3\)",
+        ),
+        (
+            lambda: LSTMCell(3, 4, weights=dict(nn.LSTMCell(3, 4, bias=False).named_parameters())),
+            r"'bias_ih' of 'weights' must be \(16,\). Got none. Give biases='none'",
+        ),
         (lambda: Recurrent("lstm", 3, 4, layers=0), "'layers' must be at least 1. Got 0"),
         (lambda: Recurrent("lstm", 3, 4, dropout=1.0), "'dropout' must be at least 0 and below 1. Got 1.0"),
         (lambda: Recurrent("lstn", 3, 4), "Unknown cell 'lstn'. Did you mean 'lstm'"),

@@ -61,7 +61,7 @@ class Trace(Result):
 
 @analyses.register("trace")
 def trace(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None, *, initial: Any = None) -> Trace:
-    """States, gates and logits at every step of every layer.
+    """States, gates and logits at every step of every layer. Dropout does not act, whatever the model's mode.
 
     initial: the states before the first step, by layer and direction, or in the form that torch's module takes.
     """

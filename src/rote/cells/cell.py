@@ -80,11 +80,19 @@ class Cell(nn.Module, ABC):
         self.configure(**options)
         for name, shape in self.shapes().items():
             if weights is not None:
-                setattr(self, name, weights.get(name))  # the very tensors: a model that is looked into is not copied
+                # The very tensors: a model that is looked into is not copied.
+                setattr(self, name, self._checked(name, weights.get(name), shape))
             else:
                 setattr(self, name, None if shape is None else nn.Parameter(torch.empty(shape)))
         if weights is None:
             self.initialize(initialization or Initialization())
+
+    def _checked(self, name: str, weight: Tensor | None, shape: tuple[int, ...] | None) -> Tensor | None:
+        found = None if weight is None else tuple(weight.shape)
+        if found != shape:
+            hint = f" Give biases='none' or 'one' for fewer biases than {self.biases!r}." if "bias" in name else ""
+            raise UsageError(f"{name!r} of 'weights' must be {shape or 'left out'}. Got {found or 'none'}.{hint}")
+        return weight
 
     def configure(self) -> None:
         """Take the options of this kind of cell, before its weights are made."""

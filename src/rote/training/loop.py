@@ -106,7 +106,7 @@ class _Training:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate_at(step)
         losses = self.program.losses(step)
-        for parameter in self.parameters:  # as optimizer.zero_grad does, at a tenth of its cost
+        for parameter in self.parameters:  # as torch.optim's zero_grad does, at a tenth of its cost
             parameter.grad = None
         losses.sum().backward()
         if self.config.clip is not None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from rote.training.gradient_descent import GradientDescent
+
 
 @dataclass(frozen=True)
 class TrainingConfig:
@@ -56,10 +58,14 @@ class TrainingConfig:
         periods = step // self.decay_every if self.schedule == "staircase" else step / self.decay_every
         return float(self.learning_rate * self.decay**periods)
 
-    def make_optimizer(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
+    def make_optimizer(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer | GradientDescent:
         import torch
 
         rate, decay = self.learning_rate, self.weight_decay
+        if self.optimizer == "sgd" and not self.momentum and not decay:
+            from rote.training.gradient_descent import GradientDescent
+
+            return GradientDescent(parameters, rate)
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, rate, momentum=self.momentum, weight_decay=decay, fused=True)
         if self.optimizer == "adam":
