@@ -65,12 +65,13 @@ class PlaneTask:
         combination = random.integers(0, 3, shape)  # (0, 0), (0, 1), (1, 0), equally often
         noise = random.random((*shape, 2))
         y1 = (combination == 2).astype(np.int64)
-        y2 = {
-            "redundant": combination == 1,
-            "random": random.integers(0, 2, shape),
-            "narrow": np.zeros(shape),
-        }[self.setting]
-        return Examples(np.stack([y1, y2], axis=-1) - noise, y1)
+        inputs = -noise
+        inputs[..., 0] += y1
+        if self.setting == "redundant":
+            inputs[..., 1] += combination == 1
+        elif self.setting == "random":
+            inputs[..., 1] += random.integers(0, 2, shape)
+        return Examples(inputs, y1)
 
 
 def grid(per_side: int) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rote.studies.resistance.plane import PlaneConfig
     from rote.studies.study import Progress
 
-BLOCK = 64  # batches that are drawn at once
+BLOCK = 256  # batches that are drawn at once
 PART = 384  # points that are evaluated at once
 SEEN_SIDE, CORNER_SIDE = 16, 32  # points per side of a quadrant when accuracy is measured
 LABELS = (
