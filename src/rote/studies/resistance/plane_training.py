@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BLOCK = 256  # batches that are drawn at once
 PART = 384  # points that are evaluated at once
-SEEN_SIDE, CORNER_SIDE = 16, 32  # points per side of a quadrant when accuracy is measured
+SEEN_SIDE, CORNER_SIDE = 18, 32  # points per side of a quadrant when accuracy is measured
 LABELS = (
     Column("setting", "what X2 tells about the class in training", "label"),
     Column("seed", "random seed", "label"),
