@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,17 +18,17 @@ VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Result:
-    """``axes`` names the axes of each array; ``measure`` tells in a few words what the numbers are."""
+class Result(ABC):
+    """``axes`` names the axes of each array."""
 
     axes: ClassVar[dict[str, tuple[str, ...]]]
 
+    @abstractmethod
     def to_table(self) -> Table:
         """Tidy rows: one number per row with its labels."""
-        raise NotImplementedError
 
     def figure(self) -> Any:
-        """The figure of ``to_table()``, as an Altair chart."""
+        """The figure of ``to_table()``: an Altair chart with its data; shows itself in a notebook."""
         from rote.figures import draw
 
         return draw(self.to_table())
