@@ -9,6 +9,7 @@ from rote.cells.gru import GRUCell
 from rote.cells.lstm import LSTMCell
 from rote.cells.nested_lstm import NestedLSTMCell
 from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
+from rote.cells.stacked import Stacked, run_stacked, stack, stacked_linear, unstack
 
 __all__ = [
     "Arithmetic",
@@ -20,10 +21,15 @@ __all__ = [
     "NestedLSTMCell",
     "Plain",
     "Recurrent",
+    "Stacked",
     "State",
     "Unrolled",
     "as_recurrent",
     "cells",
     "mask_of",
+    "run_stacked",
+    "stack",
+    "stacked_linear",
     "unroll",
+    "unstack",
 ]

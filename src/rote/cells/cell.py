@@ -110,7 +110,7 @@ class Cell(nn.Module, ABC):
     def bias(self) -> Tensor:
         """Both bias vectors together; zeros where there are none."""
         if self.bias_ih is None:
-            return self.weight_hh.new_zeros(len(self.weight_hh))
+            return torch.zeros_like(self.weight_hh[..., 0])
         return self.bias_ih if self.bias_hh is None else self.bias_ih + self.bias_hh
 
     def project(self, inputs: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V
@@ -31,22 +32,24 @@ class GRUCell(Cell):
         (h,) = state
         size = self.hidden_size
         p_rz, p_n = a.pieces(projected, [2 * size, size])
-        gates = a.sigmoid(p_rz + a.linear(h, self.weight_hh[: 2 * size]) + a.constant(self.bias[: 2 * size]))
+        gates = a.sigmoid(
+            p_rz + a.linear(h, self.weight_hh[..., : 2 * size, :]) + a.constant(self.bias[..., : 2 * size])
+        )
         r, z = a.pieces(gates, [size] * 2)
         r, z = a.gate("reset", r), a.gate("update", z)
-        weight = self.weight_hh[2 * size :]
+        weight = self.weight_hh[..., 2 * size :, :]
         if self.reset == "after":
             inner, outer = self._candidate_biases()
             n = p_n + a.constant(outer) + a.product(r, a.linear(h, weight) + a.constant(inner))
         else:
-            n = p_n + a.constant(self.bias[2 * size :]) + a.linear(a.settle(a.product(r, h)), weight)
+            n = p_n + a.constant(self.bias[..., 2 * size :]) + a.linear(a.settle(a.product(r, h)), weight)
         n = a.gate("candidate", a.tanh(n))
         return (a.settle(a.product(1 - z, n) + a.product(z, h)),)
 
     def _candidate_biases(self) -> tuple[Tensor, Tensor]:
         """The bias inside the reset product and the one outside it."""
         size = self.hidden_size
-        zeros = self.weight_hh.new_zeros(size)
-        inner = zeros if self.bias_hh is None else self.bias_hh[2 * size :]
-        outer = zeros if self.bias_ih is None else self.bias_ih[2 * size :]
+        zeros = torch.zeros_like(self.weight_hh[..., :size, 0])
+        inner = zeros if self.bias_hh is None else self.bias_hh[..., 2 * size :]
+        outer = zeros if self.bias_ih is None else self.bias_ih[..., 2 * size :]
         return inner, outer

@@ -30,10 +30,10 @@ class LSTMCell(Cell):
 def lstm_gates(a: Arithmetic[V], projected: V, h: V, weight_hh: Tensor, bias: V) -> tuple[V, V, V, V]:
     """i, f and o after their sigmoid, g before its squashing. The output gate is computed apart from the others,
     because a decomposition that takes it as it is then needs no parts of it."""
-    size = len(weight_hh) // 4
+    size = weight_hh.shape[-2] // 4
     p_ifg, p_o = a.pieces(projected, [3 * size, size])
     b_ifg, b_o = a.pieces(bias, [3 * size, size])
-    gates, g = a.pieces(p_ifg + a.linear(h, weight_hh[: 3 * size]) + b_ifg, [2 * size, size])
+    gates, g = a.pieces(p_ifg + a.linear(h, weight_hh[..., : 3 * size, :]) + b_ifg, [2 * size, size])
     i, f = a.pieces(a.sigmoid(gates), [size] * 2)
-    o = a.readout_gate(p_o) + a.linear(a.readout_gate(h), weight_hh[3 * size :]) + b_o
+    o = a.readout_gate(p_o) + a.linear(a.readout_gate(h), weight_hh[..., 3 * size :, :]) + b_o
     return i, f, g, a.sigmoid(o)

@@ -7,6 +7,7 @@ outermost level is not squashed. State: h, then the cells from the outermost to 
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V
@@ -67,5 +68,5 @@ class NestedLSTMCell(Cell):
         outer: Tensor | None = getattr(self, f"bias_ih_{level}")
         second: Tensor | None = getattr(self, f"bias_hh_{level}")
         if outer is None:
-            return self.weight_hh.new_zeros(4 * self.hidden_size)
+            return torch.zeros_like(self.weight_hh[..., 0])
         return outer if second is None else outer + second

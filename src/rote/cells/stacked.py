@@ -1,0 +1,157 @@
+"""Many cells of one kind as one program: weights carry a leading replica axis, values are [replica, batch, unit].
+
+Any cell works: its step is run in an arithmetic whose products are batched over the replicas. A weight that is used at
+every step gets its gradient from one product over all steps, not from one per step: where sequences are short and
+weights large, that is most of the work of a backward pass.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from rote.cells.arithmetic import Plain
+from rote.cells.cell import Cell
+from rote.cells.fused import State
+from rote.errors import UsageError
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+def stack(replicas: Sequence[Cell]) -> Cell:
+    """One cell whose parameters are those of all replicas, on a new first axis."""
+    facts = {(type(cell), cell.input_size, cell.hidden_size, cell.biases) for cell in replicas}
+    if len(facts) != 1:
+        raise UsageError(f"Only cells of one kind and size can be stacked, at least one. Got {len(facts)} kinds.")
+    made = copy.deepcopy(replicas[0])
+    for name, _ in list(made.named_parameters()):
+        stacked = torch.stack([getattr(cell, name).detach() for cell in replicas])
+        setattr(made, name, nn.Parameter(stacked))
+    return made
+
+
+def unstack(cell: Cell, replica: int) -> Cell:
+    """One replica of a stacked cell, with weights of its own."""
+    made = copy.copy(cell)
+    made._parameters = {
+        name: None if value is None else nn.Parameter(value[replica].detach().clone())
+        for name, value in cell._parameters.items()
+    }
+    return made
+
+
+def stacked_linear(
+    value: Float[Tensor, "replica row input"],
+    weight: Float[Tensor, "replica output input"],
+    bias: Float[Tensor, "replica output"] | None = None,
+) -> Float[Tensor, "replica row output"]:
+    """``value @ weight.T + bias`` of every replica."""
+    if value.shape[1] == 1:  # a matrix times a vector: in this order its rows are read as they lie in memory
+        product = torch.bmm(weight, value.mT).mT
+        return product if bias is None else product + bias[:, None]
+    return torch.bmm(value, weight.mT) if bias is None else torch.baddbmm(bias[:, None], value, weight.mT)
+
+
+class Stacked(Plain):
+    """The arithmetic of stacked cells, made anew for every forward pass: it gathers the uses of each weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._gathered: dict[int, tuple[Tensor, list[_Use]]] = {}
+
+    def linear(self, value: Tensor, weight: Tensor) -> Tensor:
+        if not (weight.requires_grad and torch.is_grad_enabled()):
+            return stacked_linear(value, weight)
+        whole = weight if weight._base is None else weight._base
+        if id(whole) not in self._gathered:
+            uses: list[_Use] = []
+            self._gathered[id(whole)] = (_Gather.apply(whole, uses), uses)  # type: ignore[no-untyped-call]
+        token, uses = self._gathered[id(whole)]
+        first = (weight.storage_offset() - whole.storage_offset()) // whole.stride(-2)
+        product: Tensor = _Linear.apply(value, weight.detach(), token, uses, first)  # type: ignore[no-untyped-call]
+        return product
+
+    def constant(self, bias: Tensor) -> Tensor:
+        return bias[:, None]
+
+
+_Use = tuple[int, Tensor, Tensor]  # first row of the weight, what it was multiplied with, gradient of the product
+
+
+class _Gather(torch.autograd.Function):
+    """Stands for a weight in the graph. Its backward comes after those of all uses, and makes their one product."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, uses: list[_Use]) -> Tensor:
+        ctx.like, ctx.uses = weight.detach(), uses
+        return weight.new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> tuple[Tensor, None]:
+        by_rows: dict[int, list[_Use]] = {}
+        for use in ctx.uses:
+            by_rows.setdefault(use[0], []).append(use)
+        ctx.uses.clear()
+        if len(by_rows) == 1 and 0 in by_rows:
+            return _product(by_rows[0]), None
+        gradient = torch.zeros_like(ctx.like)
+        for first, uses in by_rows.items():
+            gradient[:, first : first + uses[0][2].shape[-1]] = _product(uses)
+        return gradient, None
+
+
+def _product(uses: list[_Use]) -> Tensor:
+    values = [value for _, value, _ in uses]
+    gradients = [gradient for _, _, gradient in uses]
+    return torch.bmm(torch.cat(gradients, 1).mT, torch.cat(values, 1))
+
+
+class _Linear(torch.autograd.Function):
+    """``value @ weight.T``; the weight's part of the backward pass is left to ``_Gather``."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, weight: Tensor, token: Tensor, uses: list[_Use], first: int) -> Tensor:
+        ctx.save_for_backward(value, weight)
+        ctx.uses, ctx.first = uses, first
+        return stacked_linear(value, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, None, Tensor, None, None]:
+        (gradient,) = gradients
+        value, weight = ctx.saved_tensors
+        ctx.uses.append((ctx.first, value, gradient))
+        back = torch.bmm(gradient, weight) if ctx.needs_input_grad[0] else None
+        return back, None, gradient.new_zeros(()), None, None
+
+
+def run_stacked(
+    cell: Cell,
+    inputs: Float[Tensor, "replica batch time input"],
+    state: State | None = None,
+    mask: Bool[Tensor, "replica batch time"] | None = None,
+    arithmetic: Stacked | None = None,
+) -> tuple[Float[Tensor, "replica batch time unit"], State]:
+    """A stacked cell over sequences: hidden states and the state at the end. Rows that have ended keep their state;
+    their outputs are zero. ``arithmetic``: that of the pass this is a part of."""
+    a = arithmetic or Stacked()
+    replicas, batch, time, _ = inputs.shape
+    if state is None:
+        zeros = inputs.new_zeros(replicas, batch, cell.hidden_size)
+        state = tuple(zeros for _ in cell.state_names)
+    projected = a.linear(inputs.flatten(1, 2), cell.weight_ih).view(replicas, batch, time, -1)
+    hidden = []
+    for t in range(time):
+        new = cell.step(a, projected[:, :, t], state)
+        if mask is None:
+            state = new
+            hidden.append(new[0])
+        else:
+            keep = mask[:, :, t, None]
+            state = tuple(torch.where(keep, fresh, old) for fresh, old in zip(new, state, strict=True))
+            hidden.append(new[0] * keep)
+    return torch.stack(hidden, dim=2), state
