@@ -1,22 +1,24 @@
-"""Lookup tables and their compositions: source 002, section 3, after Liska et al. (2018) and Hupkes et al. (2019).
+"""Lookup tables and their compositions: source 002, section 3, after Liska et al. (2018).
 
 A table is a bijection on bit strings. ``010 t1 t6 .`` asks for the input and every result on the way, ``010 101 000``;
 to say the i-th output one has to look at the i-th input, which is what attentive guidance teaches. The last tables are
-seen only alone in training. What is held out is held out of everything that training shows:
+seen only alone in training. The splits beside train, with the rows of the published samples:
 
-validation, heldout_inputs    compositions of training, with inputs that training does not show (published 16 + 40 rows)
+validation, heldout_inputs    compositions of training, with inputs that training does not show (16 + 40)
 heldout_compositions          compositions of seen tables that training never shows (64)
 heldout_tables                compositions of seen with unseen tables (192)
 new_compositions              compositions of unseen tables only (32)
-longer_seen                   longer than any in training, of seen tables
-longer_incremental            longer, one unseen table among seen ones
-longer_new                    longer, of unseen tables only (published: length 3 with four inputs each, 32 rows)
+longer_seen                   longer than any in training, of seen tables (longer_compositions_seen)
+longer_incremental            longer, of seen with unseen tables (longer_compositions_incremental)
+longer_new                    longer, of unseen tables only (longer_compositions_new: length 3, four inputs each, 32)
 
-Deviations: the authors' generator is not needed to repeat it, and its random numbers are unknown, so what is held out
-is our own draw; ``rebuild`` gives the published samples from their held-out lists. Theirs are 3 bits, 8 tables and
-compositions of two; beyond two, the held-out compositions are of the greatest length (no part of a training row shows
-them), and the held-out inputs belong to the first two tables (no beginning of a training row shows them). Longer
-compositions are all there are up to LONGER_ROWS rows per split, shared evenly among the lengths; beyond, a draw.
+Deviations: the authors' random numbers are unknown, so what is held out is our own draw; ``rebuild`` makes a published
+sample from its held-out lists. Some of their incremental compositions have only seen tables; ours follow the rule.
+Longer rows are all that there are up to LONGER_ROWS per split, shared evenly among the lengths; beyond that, a draw.
+
+Their samples compose two tables. For a greater depth, the held-out compositions are of the greatest length, so that no
+part of a training row shows them (their later generator does so, too), and compositions that begin with the same two
+tables are shown with the same inputs, so that no beginning of a training row shows a held-out one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import factorial, prod
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,7 @@ Inputs = tuple[str, ...]
 PUBLISHED = "61523074 51276304 75243016 04257163 10645237 32576014 36041752 24601357"  # f(000) ... f(111) of t1 ... t8
 UNKNOWN, PADDING, END, START = "<unk>", "<pad>", ".", "<sos>"
 PAD, IGNORED = 1, -1  # the number of PADDING in both vocabularies; an attention target that does not count
+SPLIT_OF = {"seen": "train", "incremental": "heldout_tables", "new": "new_compositions"}
 LONGER_ROWS = 512  # of each longer split
 MOST_ROWS = 1_000_000  # of all compositions up to the depth
 TABLES, HELD_OUT, LONGER = 0, 1, 2  # streams of random numbers
@@ -105,10 +108,8 @@ class LookupTask:
         longest = seen**self.depth if self.depth > 1 else 0
         if self.heldout_compositions > longest:
             raise UsageError(
-                f"'heldout_compositions' must be at most {longest}: {seen} seen tables have {seen} ** {self.depth} "
-                f"compositions of length {self.depth}. Got {self.heldout_compositions}."
-                if self.depth > 1
-                else f"'heldout_compositions' must be 0 when 'depth' is 1. Got {self.heldout_compositions}."
+                f"'heldout_compositions' must be at most {longest}, the number of compositions of the greatest length: "
+                f"{seen} seen tables, depth {self.depth}. Got {self.heldout_compositions}."
             )
         if self.heldout_inputs >= 2**self.bits:
             raise UsageError(
@@ -133,11 +134,10 @@ class LookupTask:
         if self.published_tables:
             drawn = [tuple(int(digit) for digit in digits) for digits in PUBLISHED.split()]
         else:
-            random, drawn = np.random.default_rng((self.seed, TABLES)), []
-            while len(drawn) < self.tables:
-                table = tuple(random.permutation(len(strings)).tolist())
-                if table not in drawn:
-                    drawn.append(table)
+            random, different = np.random.default_rng((self.seed, TABLES)), dict[tuple[int, ...], None]()
+            while len(different) < self.tables:
+                different[tuple(random.permutation(len(strings)).tolist())] = None
+            drawn = list(different)
         return {
             name: {string: strings[result] for string, result in zip(strings, table, strict=True)}
             for name, table in zip(self._names(), drawn, strict=True)
@@ -173,37 +173,37 @@ class LookupTask:
         return {
             "validation": [row for place, row in enumerate(pool) if place in chosen],
             "heldout_inputs": [row for place, row in enumerate(pool) if place not in chosen],
-            "heldout_compositions": [(s, *composition, END) for composition in sorted(never) for s in strings],
+            "heldout_compositions": [
+                (string, *tables, END) for tables in longest if tables in never for string in strings
+            ],
         }
 
     def _longer(self, seen: Sequence[str], unseen: Sequence[str]) -> dict[str, list[Inputs]]:
-        rows: dict[str, list[Inputs]] = {"longer_seen": [], "longer_incremental": [], "longer_new": []}
+        names = {"seen": seen, "incremental": [*seen, *unseen], "new": unseen}
+        rows: dict[str, list[Inputs]] = {f"longer_{kind}": [] for kind in names}
         for length in range(self.depth + 1, self.depth + self.longer + 1):
-            one_unseen = [[seen] * place + [unseen] + [seen] * (length - 1 - place) for place in range(length)]
-            choices = ([[seen] * length], one_unseen, [[unseen] * length])
-            for kind, (name, alternatives) in enumerate(zip(rows, choices, strict=True)):
-                random = np.random.default_rng((self.seed, LONGER, kind, length))
-                rows[name] += self._some(alternatives, LONGER_ROWS // self.longer, random)
+            for stream, kind in enumerate(names):
+                random = np.random.default_rng((self.seed, LONGER, length, stream))
+                rows[f"longer_{kind}"] += self._some(kind, length, names[kind], unseen, random)
         return rows
 
-    def _some(self, alternatives: list[list[Sequence[str]]], most: int, random: np.random.Generator) -> list[Inputs]:
-        """All rows that take one table of each set of an alternative, or ``most`` different ones where there are more.
-
-        The alternatives have equally many rows and none in common.
-        """
-        strings, each = self._strings(), prod(len(tables) for tables in alternatives[0])
-        if each * len(alternatives) * len(strings) <= most:
-            return [
-                (string, *composition, END)
-                for sets in alternatives
-                for composition in product(*sets)
-                for string in strings
-            ]
-        drawn: dict[Inputs, None] = {}
+    def _some(
+        self, kind: str, length: int, names: Sequence[str], unseen: Sequence[str], random: np.random.Generator
+    ) -> list[Inputs]:
+        """All rows of a kind and length, or that length's share of LONGER_ROWS where there are more."""
+        strings, most = self._strings(), LONGER_ROWS // self.longer
+        count = len(names) ** length
+        if kind == "incremental":
+            count -= len(unseen) ** length + (len(names) - len(unseen)) ** length
+        if count * len(strings) <= most:
+            every = product(names, repeat=length) if count else ()
+            return [(string, *tables, END) for tables in every if _kind(tables, unseen) == kind for string in strings]
+        drawn: dict[Inputs, None] = {}  # a set that keeps its order
         while len(drawn) < most:
-            sets = alternatives[random.integers(len(alternatives))]
-            composition = [tables[int(random.integers(len(tables)))] for tables in sets]
-            drawn[(strings[random.integers(len(strings))], *composition, END)] = None
+            string = strings[random.integers(len(strings))]
+            tables = [names[place] for place in random.integers(len(names), size=length)]
+            if _kind(tables, unseen) == kind:
+                drawn[(string, *tables, END)] = None
         return list(drawn)
 
 
@@ -229,9 +229,7 @@ def rebuild(
     for inputs, name in place.items():
         splits[name].append(example(functions, inputs))
     for composition in _compositions(list(functions), 1, depth):
-        new = sum(table in unseen for table in composition)
-        rule = "train" if new == 0 or len(composition) == 1 else "heldout_tables"
-        rule = "new_compositions" if new == len(composition) > 1 else rule
+        rule = SPLIT_OF[_kind(composition, unseen)] if len(composition) > 1 else "train"
         for string in functions[composition[0]]:
             inputs = (string, *composition, END)
             if inputs not in place:
@@ -252,19 +250,6 @@ def example(functions: Mapping[str, Mapping[str, str]], inputs: Inputs) -> Examp
                 f"Known: {', '.join(functions)}."
             ) from None
     return Example(tuple(inputs), tuple(outputs), tuple(range(len(outputs))))
-
-
-def functions_of(examples: Iterable[Example]) -> Functions:
-    """The tables, from the rows that apply one table."""
-    functions: Functions = {}
-    for row in examples:
-        if len(row.inputs) == 3:
-            string, table, _ = row.inputs
-            known = functions.setdefault(table, {}).setdefault(string, row.outputs[1])
-            if known != row.outputs[1]:
-                raise UsageError(f"The table {table!r} gives both {known!r} and {row.outputs[1]!r} for {string!r}.")
-    check_bijections(functions)
-    return functions
 
 
 def check_bijections(functions: Mapping[str, Mapping[str, str]]) -> None:
@@ -297,6 +282,13 @@ class Encoded:
 
 def encode(examples: Sequence[Example], input_vocabulary: Sequence[str], output_vocabulary: Sequence[str]) -> Encoded:
     """Symbols as their numbers in the vocabularies, padded to the longest row."""
+    for row in examples:
+        outside = [target for target in row.attention if not IGNORED <= target < len(row.inputs)]
+        if outside or len(row.attention) != len(row.outputs):
+            raise UsageError(
+                f"The row '{' '.join(row.inputs)}' needs {len(row.outputs)} attention targets, one per output, from 0 to "
+                f"{len(row.inputs) - 1} or {IGNORED} for none. Got {row.attention}."
+            )
     inputs, input_lengths = _padded(_numbers([row.inputs for row in examples], input_vocabulary, "input"), PAD)
     outputs, output_lengths = _padded(_numbers([row.outputs for row in examples], output_vocabulary, "output"), PAD)
     attention, _ = _padded([row.attention for row in examples], IGNORED)
@@ -328,3 +320,9 @@ def _padded(rows: Sequence[Sequence[int]], filler: int) -> tuple[NDArray[np.int6
 def _compositions(names: Sequence[str], shortest: int, longest: int) -> Iterator[tuple[str, ...]]:
     for length in range(shortest, longest + 1):
         yield from product(names, repeat=length)
+
+
+def _kind(composition: Sequence[str], unseen: Sequence[str]) -> str:
+    """Of seen tables, of unseen ones ("new"), or of both ("incremental")."""
+    new = sum(table in unseen for table in composition)
+    return "seen" if new == 0 else "new" if new == len(composition) else "incremental"
