@@ -5,11 +5,32 @@ from typing import TYPE_CHECKING
 from rote.lazy import lazily
 
 if TYPE_CHECKING:
+    from rote.models.encoder_decoder import EncoderDecoder
+    from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
     from rote.models.sequence import SequenceModel, adapt
-    from rote.models.settings import MLPConfig
+    from rote.models.settings import EncoderDecoderConfig, LanguageModelConfig, MLPConfig
 
-__all__ = ["MLPConfig", "SequenceModel", "StackedMLP", "adapt"]
+__all__ = [
+    "EncoderDecoder",
+    "EncoderDecoderConfig",
+    "LanguageModelConfig",
+    "MLPConfig",
+    "SequenceModel",
+    "StackedLanguageModel",
+    "StackedMLP",
+    "adapt",
+]
 __getattr__ = lazily(
-    __name__, {"MLPConfig": "settings", "SequenceModel": "sequence", "StackedMLP": "mlp", "adapt": "sequence"}
+    __name__,
+    {
+        "EncoderDecoder": "encoder_decoder",
+        "EncoderDecoderConfig": "settings",
+        "LanguageModelConfig": "settings",
+        "MLPConfig": "settings",
+        "SequenceModel": "sequence",
+        "StackedLanguageModel": "language_model",
+        "StackedMLP": "mlp",
+        "adapt": "sequence",
+    },
 )

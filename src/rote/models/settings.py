@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rote.config import at_least
+from rote.errors import UsageError
 
 Activation = Literal["relu", "tanh", "sigmoid", "linear"]
+Attention = Literal["mlp", "dot", "general"]
+AttentionPosition = Literal["pre", "post"]
 
 
 @dataclass(frozen=True)
@@ -19,3 +22,34 @@ class MLPConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "hidden")
         at_least(self, 0, "layers")
+
+
+@dataclass(frozen=True)
+class EncoderDecoderConfig:
+    cell: str = "gru"
+    hidden: int = 512  # units of encoder and decoder, and size of the decoder's embedding
+    embedding: int = 16  # size of the encoder's embedding
+    attention: Attention = "mlp"
+    position: AttentionPosition = "pre"  # attend before the decoder's step, with the old state, or after it
+    full_focus: bool = True  # what is attended to is gated by the other input instead of standing beside it
+    limit: float = 0.08  # every parameter starts uniformly between -limit and limit
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "hidden", "embedding")
+        at_least(self, 0, "limit")
+
+
+@dataclass(frozen=True)
+class LanguageModelConfig:
+    cell: str = "lstm"
+    embedding: int = 200
+    hidden: int = 200
+    limit: float = 0.1  # embedding and readout start uniformly in [-limit, limit], the readout's bias at 0
+    cell_limit: float | None = None  # the same for the cell; None: torch's own, 1 / sqrt(hidden)
+    dropout: float = 0.0  # of embedded inputs and of hidden states
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "embedding", "hidden")
+        at_least(self, 0, "limit", "cell_limit")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"'dropout' of LanguageModelConfig must be at least 0 and below 1. Got {self.dropout}.")

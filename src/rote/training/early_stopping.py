@@ -1,4 +1,4 @@
-"""Early stopping, replica by replica: each keeps its best weights and stops by itself."""
+"""Best weights, replica by replica, and early stopping: each replica stops by itself."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import torch
 
 from rote.training.program import Program
 
+NEVER = 2**62  # records
+
 
 class EarlyStopping:
-    def __init__(self, program: Program, patience: int) -> None:
-        self.program, self.patience = program, patience
+    def __init__(self, program: Program, patience: int | None) -> None:
+        self.program, self.patience = program, NEVER if patience is None else patience
         self.best = torch.full((program.replicas,), torch.inf, dtype=torch.float64)
         self.since = torch.zeros(program.replicas, dtype=torch.int64)  # records without improvement
         self.weights = {name: value.clone() for name, value in program.model.state_dict().items()}

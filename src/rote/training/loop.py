@@ -59,7 +59,8 @@ class _Training:
         self.recorded, self.keep, self.stop = recorded, keep, stop
         self.parameters = list(program.model.parameters())
         self.optimizer = config.make_optimizer(self.parameters)
-        self.early = EarlyStopping(program, config.patience) if config.patience is not None else None
+        chooses = config.patience is not None or config.select == "best"
+        self.early = EarlyStopping(program, config.patience) if chooses else None
         self.timer = _CheckpointTimer()
 
     def go(self) -> None:
@@ -152,9 +153,10 @@ def clip_gradients(program: Program, limit: float) -> None:
         torch.nn.utils.clip_grad_norm_(parameters, limit)
         return
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
-    norms = torch.stack(squares).sum(0).sqrt()
-    scale = (limit / (norms + 1e-6)).clamp(max=1.0)
+    norms = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
+    scale = (limit / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)
+    if bool((scale == 1).all()):
+        return
     for gradient in gradients:
         gradient.mul_(scale.view(-1, *[1] * (gradient.dim() - 1)))
 

@@ -32,6 +32,7 @@ class TrainingConfig:
     clip: float | None = None  # largest norm of a replica's gradient
     record_every: int | None = None  # None: at 0, 1, 2, 4, 8, ... and the last step
     patience: int | None = None  # early stopping: records without improvement of the monitored measure
+    select: Literal["last", "best"] = "last"  # weights at the end; with patience always the best
     dtype: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
