@@ -23,7 +23,7 @@ tables are shown with the same inputs, so that no beginning of a training row sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import factorial
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.config import at_least
-from rote.errors import UsageError
+from rote.errors import UnknownNameError, UsageError
 from rote.tasks.task import tasks
 
 Functions = dict[str, dict[str, str]]  # table -> input -> output
@@ -160,9 +160,8 @@ class LookupTask:
         random, strings = np.random.default_rng((self.seed, HELD_OUT)), self._strings()
         longest = list(product(seen, repeat=self.depth)) if self.depth > 1 else []
         never = {longest[place] for place in random.permutation(len(longest))[: self.heldout_compositions]}
-        unshown = {
-            pair: np.sort(random.permutation(len(strings))[: self.heldout_inputs]) for pair in product(seen, repeat=2)
-        }
+        pairs = _compositions(seen, 2, min(2, self.depth))
+        unshown = {pair: np.sort(random.permutation(len(strings))[: self.heldout_inputs]) for pair in pairs}
         pool = [
             (strings[place], *composition, END)
             for composition in _compositions(seen, 2, self.depth)
@@ -210,7 +209,7 @@ class LookupTask:
 def rebuild(
     functions: Mapping[str, Mapping[str, str]],
     heldout: Mapping[str, Iterable[Inputs]],
-    unseen: Sequence[str] = (),
+    unseen: Iterable[str] = (),
     depth: int = 2,
 ) -> dict[str, list[Example]]:
     """All splits, from the tables and the rows (their inputs) that are held out.
@@ -219,6 +218,10 @@ def rebuild(
     what composes seen with unseen ones is heldout_tables, and the rest is train.
     """
     check_bijections(functions)
+    new = frozenset(unseen)
+    for table in sorted(new):
+        if table not in functions:
+            raise UnknownNameError("table", table, functions, " among the unseen ones")
     place: dict[Inputs, str] = {}
     for name, rows in heldout.items():
         for inputs in map(tuple, rows):
@@ -229,7 +232,7 @@ def rebuild(
     for inputs, name in place.items():
         splits[name].append(example(functions, inputs))
     for composition in _compositions(list(functions), 1, depth):
-        rule = SPLIT_OF[_kind(composition, unseen)] if len(composition) > 1 else "train"
+        rule = SPLIT_OF[_kind(composition, new)] if len(composition) > 1 else "train"
         for string in functions[composition[0]]:
             inputs = (string, *composition, END)
             if inputs not in place:
@@ -254,8 +257,8 @@ def example(functions: Mapping[str, Mapping[str, str]], inputs: Inputs) -> Examp
 
 def check_bijections(functions: Mapping[str, Mapping[str, str]]) -> None:
     """Every table maps the same inputs, each of them to another one."""
+    expected = set(next(iter(functions.values()), ()))
     for name, table in functions.items():
-        expected = set(next(iter(functions.values())))
         preimage: dict[str, str] = {}
         for string, result in table.items():
             if result in preimage:
@@ -286,8 +289,8 @@ def encode(examples: Sequence[Example], input_vocabulary: Sequence[str], output_
         outside = [target for target in row.attention if not IGNORED <= target < len(row.inputs)]
         if outside or len(row.attention) != len(row.outputs):
             raise UsageError(
-                f"The row '{' '.join(row.inputs)}' needs {len(row.outputs)} attention targets, one per output, from 0 to "
-                f"{len(row.inputs) - 1} or {IGNORED} for none. Got {row.attention}."
+                f"The row '{' '.join(row.inputs)}' needs {len(row.outputs)} attention targets, one per output, from 0 "
+                f"to {len(row.inputs) - 1} or {IGNORED} for none. Got {row.attention}."
             )
     inputs, input_lengths = _padded(_numbers([row.inputs for row in examples], input_vocabulary, "input"), PAD)
     outputs, output_lengths = _padded(_numbers([row.outputs for row in examples], output_vocabulary, "output"), PAD)
@@ -322,7 +325,7 @@ def _compositions(names: Sequence[str], shortest: int, longest: int) -> Iterator
         yield from product(names, repeat=length)
 
 
-def _kind(composition: Sequence[str], unseen: Sequence[str]) -> str:
+def _kind(composition: Sequence[str], unseen: Container[str]) -> str:
     """Of seen tables, of unseen ones ("new"), or of both ("incremental")."""
     new = sum(table in unseen for table in composition)
     return "seen" if new == 0 else "new" if new == len(composition) else "incremental"
