@@ -441,6 +441,7 @@ def test_nothing_is_encoded_as_arrays_without_rows() -> None:
             Example(("000", "t1", "."), ("000", "110"), (0, 3)),
             r"The row '000 t1 .' needs 2 attention targets, one per output, from 0 to 2 or -1 for none. Got \(0, 3\).",
         ),
+        (Example(("000", "t1", "."), ("000", "110"), (0, -2)), r"or -1 for none. Got \(0, -2\)."),
         (Example(("000", "t1", "."), ("000", "110"), (0, 1, 2)), r"needs 2 attention targets, .* Got \(0, 1, 2\)."),
     ],
 )
