@@ -84,31 +84,31 @@ _Use = tuple[int, Tensor, Tensor]  # first row of the weight, what it was multip
 
 
 class _Gather(torch.autograd.Function):
-    """Stands for a weight in the graph. Its backward comes after those of all uses, and makes their one product."""
+    """Stands for a weight in the graph. Its backward comes after those of all uses, and makes their one product.
+
+    Where the weight has a gradient already, the product is added to it in place: nothing of its size is allocated,
+    which for large weights takes longer than the product.
+    """
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, uses: list[_Use]) -> Tensor:
-        ctx.like, ctx.uses = weight.detach(), uses
+        ctx.weight, ctx.uses = weight, uses
         return weight.new_zeros(())
 
     @staticmethod
-    def backward(ctx: Any, *_: Any) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *_: Any) -> tuple[Tensor | None, None]:
+        weight = ctx.weight
+        added = weight.is_leaf and weight.grad is not None and not weight._backward_hooks
+        gradient = weight.grad if added else torch.zeros_like(weight)
         by_rows: dict[int, list[_Use]] = {}
         for use in ctx.uses:
             by_rows.setdefault(use[0], []).append(use)
         ctx.uses.clear()
-        if len(by_rows) == 1 and 0 in by_rows:
-            return _product(by_rows[0]), None
-        gradient = torch.zeros_like(ctx.like)
         for first, uses in by_rows.items():
-            gradient[:, first : first + uses[0][2].shape[-1]] = _product(uses)
-        return gradient, None
-
-
-def _product(uses: list[_Use]) -> Tensor:
-    values = [value for _, value, _ in uses]
-    gradients = [gradient for _, _, gradient in uses]
-    return torch.bmm(torch.cat(gradients, 1).mT, torch.cat(values, 1))
+            values = torch.cat([value for _, value, _ in uses], 1)
+            gradients = torch.cat([gradient for _, _, gradient in uses], 1)
+            gradient[:, first : first + gradients.shape[-1]].baddbmm_(gradients.mT, values)
+        return None if added else gradient, None
 
 
 class _Linear(torch.autograd.Function):

@@ -44,6 +44,13 @@ class Run:
         self.record = dataclasses.replace(self.record, **facts)
         self._write()
 
+    def other(self, request: Request) -> FinishedRun:
+        """A finished run of the same store that this one is made from; the record names it."""
+        found = FinishedRun(self.folder.parents[1] / request.study / request.id)
+        if found.id not in self.record.uses:
+            self.note(uses=(*self.record.uses, found.id))
+        return found
+
     def save(self, step: int, state: dict[str, Any], keep: Iterable[int] = ()) -> None:
         """Write a checkpoint; the earlier ones go, except those at the steps to ``keep``."""
         self.checkpoints.save(step, state, self.metrics.sync())

@@ -60,14 +60,21 @@ class Laboratory:
         done = self.store.finished(summary)
         if done is not None:
             return self._result(study, done, 0, len(done.record.uses))
-        requests = [replace(request, preset=preset) for request in study.requests(config)]
-        missing = [request for request in requests if self.store.finished(request) is None]
-        self._perform(missing, passed)
+        needed, requests = (
+            [replace(request, preset=preset) for request in wanted]
+            for wanted in (study.needs(config), study.requests(config))
+        )
+        missing = 0
+        for wanted in (needed, requests):
+            unfinished = [request for request in wanted if self.store.finished(request) is None]
+            self._perform(unfinished, passed)
+            missing += len(unfinished)
         finished = [FinishedRun(self.store.folder(request)) for request in requests]
         with told_as_failures(), self.store.open(summary, passed) as run:
             run.note(uses=tuple(part.id for part in finished))
             run.finish(study.summarize(config, finished))
-        return self._result(study, FinishedRun(self.store.folder(summary)), len(missing), len(requests) - len(missing))
+        reused = len(needed) + len(requests) - missing
+        return self._result(study, FinishedRun(self.store.folder(summary)), missing, reused)
 
     def _perform(self, missing: Sequence[Request], passed: dict[str, Any]) -> None:
         if not missing:

@@ -1,7 +1,8 @@
 """A study: a readable script of the way from a task to tables, for one part of a source.
 
 A study says which runs it needs (``requests``), how one of them is performed, on any machine (``perform``), and how
-their tables become the study's tables (``summarize``). Everything else, finding finished runs, resuming, workers,
+their tables become the study's tables (``summarize``). It may need runs of other studies, such as trained models
+(``needs``). Everything else, finding finished runs, resuming, workers,
 progress, verdicts, is the laboratory's.
 """
 
@@ -40,6 +41,10 @@ class Study(ABC, Generic[C]):
     @abstractmethod
     def requests(self, config: C) -> list[Request]:
         """The runs that this study is made of."""
+
+    def needs(self, config: C) -> list[Request]:
+        """Runs of other studies that must be finished before this study's own; ``run.other`` opens them."""
+        return []
 
     @abstractmethod
     def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:

@@ -1,0 +1,1 @@
+"""Source 002: on the realization of compositionality in neural networks."""
