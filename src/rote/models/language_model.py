@@ -1,0 +1,148 @@
+"""Recurrent language models of one layer, many at once: embedding, any cell, linear readout (source 000, section 3).
+
+Weights carry a leading replica axis. The state is carried from one piece of a corpus to the next in buffers of the
+model, so that a checkpoint holds it. A single replica of a cell that torch has a kernel for uses that kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, dropout, embedding, linear
+
+from rote.cells import (
+    Cell,
+    Initialization,
+    LSTMCell,
+    Recurrent,
+    State,
+    cells,
+    run_stacked,
+    stack,
+    stacked_linear,
+    unstack,
+)
+from rote.cells.fused import kernel_of
+from rote.models.sequence import SequenceModel
+from rote.models.settings import LanguageModelConfig
+from rote.models.stacked_lstm import run_lstm
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+class StackedLanguageModel(nn.Module):
+    """One language model per seed. Each replica starts from its own seed alone: the others do not change it."""
+
+    def __init__(
+        self, symbols: int, config: LanguageModelConfig, seeds: Sequence[int], dtype: torch.dtype, batch: int = 1
+    ) -> None:
+        super().__init__()
+        self.dropout, self.batch = config.dropout, batch
+        made = [_start(symbols, config, seed, dtype) for seed in seeds]
+        self.cell = stack([cell for cell, _, _ in made])
+        self.embedding = nn.Parameter(torch.stack([table for _, table, _ in made]))
+        self.readout = nn.Parameter(torch.stack([readout for _, _, readout in made]))
+        self.readout_bias = nn.Parameter(torch.zeros(len(seeds), symbols, dtype=dtype))
+        for name in self.cell.state_names:
+            self.register_buffer(f"carried_{name}", torch.zeros(len(seeds), batch, config.hidden, dtype=dtype))
+
+    @property
+    def carried(self) -> State:
+        """The state in which the last piece of the corpus left each replica, [replica, batch, unit]."""
+        return tuple(self.get_buffer(f"carried_{name}") for name in self.cell.state_names)
+
+    def carry(self, state: State | None) -> None:
+        """Begin the next piece with this state, cut off from what made it; None: with zeros."""
+        for name, buffer, value in zip(self.cell.state_names, self.carried, state or self.carried, strict=True):
+            # New tensors: the old ones are needed for the gradients of the piece that began with them.
+            setattr(self, f"carried_{name}", torch.zeros_like(buffer) if state is None else value.detach().clone())
+
+    def forward(
+        self, tokens: Int[Tensor, "replica batch time"], state: State | None = None
+    ) -> tuple[Float[Tensor, "replica batch time symbol"], State]:
+        """Logits of the next symbol, and the state at the end."""
+        hidden, end = self._hidden(tokens, state or self._zeros(tokens))
+        return self._logits(hidden).transpose(1, 2), end
+
+    def losses(
+        self, tokens: Int[Tensor, "replica batch time"], targets: Int[Tensor, "replica batch time"], state: State
+    ) -> tuple[Float[Tensor, " replica"], State]:
+        """Mean cross entropy of every replica in nats, and the state at the end."""
+        hidden, end = self._hidden(tokens, state)
+        logits, wanted = self._logits(hidden).flatten(0, 2), targets.transpose(1, 2).flatten()
+        if len(tokens) == 1:  # the mean in one kernel
+            return cross_entropy(logits, wanted)[None], end
+        return cross_entropy(logits, wanted, reduction="none").view(len(tokens), -1).mean(1), end
+
+    def _hidden(self, tokens: Tensor, state: State) -> tuple[Float[Tensor, "replica time batch unit"], State]:
+        replicas, batch, time = tokens.shape
+        if replicas == 1 and kernel_of(self.cell) is not None:
+            return self._alone(tokens[0].T, state)
+        offset = torch.arange(replicas, device=tokens.device)[:, None, None] * self.embedding.shape[1]
+        entries, dropping = tokens + offset, self.training and self.dropout > 0
+        if type(self.cell) is LSTMCell and self.embedding.shape[1] <= batch * time and not dropping:
+            return self._lstm(entries.permute(2, 0, 1), state)
+        vectors = dropout(embedding(entries, self.embedding.flatten(0, 1)), self.dropout, self.training)
+        hidden, end = run_stacked(self.cell, vectors, state)
+        return hidden.transpose(1, 2), end
+
+    def _alone(self, tokens: Int[Tensor, "time batch"], state: State) -> tuple[Tensor, State]:
+        """Torch's kernel; the replica axis of a state serves as its axis of layers."""
+        kernel, cell = kernel_of(self.cell), self.cell
+        weights = [
+            weight.squeeze(0)
+            for weight in (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+            if weight is not None
+        ]
+        vectors = dropout(embedding(tokens, self.embedding.squeeze(0)), self.dropout, self.training)
+        start = list(state) if len(state) > 1 else state[0]
+        hidden, *end = kernel(vectors, start, weights, True, 1, 0.0, torch.is_grad_enabled(), False, False)
+        return hidden[None], tuple(end)
+
+    def _lstm(self, entries: Int[Tensor, "time replica batch"], state: State) -> tuple[Tensor, State]:
+        """The gates' part of every symbol's embedding is computed once, instead of for every token."""
+        table = stacked_linear(self.embedding, self.cell.weight_ih, self.cell.bias).flatten(0, 1)
+        hidden, end = run_lstm(table, entries, self.cell.weight_hh, *state)
+        return hidden.transpose(0, 1), (hidden[-1], end)
+
+    def _logits(self, hidden: Float[Tensor, "replica time batch unit"]) -> Float[Tensor, "replica time batch symbol"]:
+        rows = dropout(hidden, self.dropout, self.training).flatten(1, 2)
+        if len(rows) == 1:
+            logits = linear(rows[0], self.readout.squeeze(0), self.readout_bias.squeeze(0))
+        else:
+            logits = stacked_linear(rows, self.readout, self.readout_bias)
+        return logits.view(*hidden.shape[:3], -1)
+
+    def _zeros(self, tokens: Tensor) -> State:
+        zeros = self.embedding.new_zeros(*tokens.shape[:2], self.cell.hidden_size)
+        return tuple(zeros for _ in self.cell.state_names)
+
+    def replica(self, index: int, dtype: torch.dtype | None = None) -> SequenceModel:
+        """One of the models by itself, with weights of its own, as every analysis takes it."""
+        symbols = self.embedding.shape[1]
+        table = nn.Embedding.from_pretrained(self.embedding[index].detach().clone())
+        readout = nn.Linear(self.cell.hidden_size, symbols, device="meta")
+        readout.weight = nn.Parameter(self.readout[index].detach().clone())
+        readout.bias = nn.Parameter(self.readout_bias[index].detach().clone())
+        model = SequenceModel(Recurrent([unstack(self.cell, index)]), table, readout)
+        return model.to(dtype or self.readout.dtype).eval()
+
+
+def _start(symbols: int, config: LanguageModelConfig, seed: int, dtype: torch.dtype) -> tuple[Cell, Tensor, Tensor]:
+    """A seed's cell, embedding and readout, drawn in float64 so that it is the same network in either precision."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        scheme = Initialization() if config.cell_limit is None else Initialization("uniform", config.cell_limit)
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            cell = cells[config.cell](config.embedding, config.hidden, initialization=scheme).to(dtype)
+            sizes = ((symbols, config.embedding), (symbols, config.hidden))
+            table, readout = ((torch.rand(size) * 2 - 1) * config.limit for size in sizes)
+        finally:
+            torch.set_default_dtype(before)
+    return cell, table.to(dtype), readout.to(dtype)

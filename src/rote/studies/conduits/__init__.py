@@ -1,0 +1,1 @@
+"""Source 000: do LSTMs learn compositionally?"""
