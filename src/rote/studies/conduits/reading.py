@@ -16,9 +16,9 @@ from torch import Tensor
 from rote.analyses import decompose, gradient_flow
 from rote.analyses.decomposition import Parts
 from rote.models import SequenceModel
-from rote.studies.conduits.settings import Reading
+from rote.studies.conduits.settings import BiasRule, Reading
 
-RULES = ("in_span", "exclusive_end", "never")
+BIAS_RULES: tuple[BiasRule, ...] = ("in_span", "exclusive_end", "never")
 BEFORE, AT = -2, -1  # the steps of a window at which P(close) is read
 
 
@@ -82,7 +82,7 @@ def error(model: SequenceModel, windows: Windows, reading: Reading) -> float:
 def by_rule(model: SequenceModel, windows: Windows) -> list[dict[str, Any]]:
     """P(close) from the open symbol and from the conduit by every published bias rule and both steps of reading."""
     rows = []
-    for rule in RULES:
+    for rule in BIAS_RULES:
         found = _chances(decompose(model, windows.tokens, windows.spans, bias=rule), windows.close)
         for kind, opened, conduit in zip(
             windows.kinds, windows.by_kind(found[:, 0]), windows.by_kind(found[:, -1]), strict=True
@@ -122,4 +122,5 @@ def _chances(parts: Parts, close: int) -> Tensor:
 def _interdependence(parts: Parts) -> Tensor:
     """Of open symbol and conduit, before close: what ``rote.interdependence`` gives, from the spans that are there."""
     opened, whole, conduit = parts.relevant[:, 0, BEFORE], parts.relevant[:, -2, BEFORE], parts.relevant[:, -1, BEFORE]
-    return (whole - opened - conduit).norm(dim=-1) / whole.norm(dim=-1)
+    ratio: Tensor = (whole - opened - conduit).norm(dim=-1) / whole.norm(dim=-1)
+    return ratio

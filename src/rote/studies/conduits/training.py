@@ -82,6 +82,7 @@ class ConduitProgram(Program):
     """One network per replica, on corpora of one length; ``losses`` is the mean cross entropy of each."""
 
     stacked = True
+    model: StackedLanguageModel
 
     def __init__(
         self, replicas: Sequence[Replica], model: LanguageModelConfig, passes: Passes, reading: Reading, device: str
