@@ -44,7 +44,7 @@ class FrequencyConfig:
     seeds: int = 5
     figure_1_epoch: float = published.FIGURE_1_EPOCH
     figure_2_length: int = published.FIGURE_2_LENGTH
-    together: bool = False  # networks of one cell and length as one program; else a run for each
+    together: bool = False  # many networks as one program; else a run for each
 
     def __post_init__(self) -> None:
         at_least(self, 1, "lengths", "counts", "other_counts", "seeds", "other_seeds", "figure_2_length")
@@ -107,23 +107,38 @@ class FrequencyStudy(Study[FrequencyConfig]):
         for cell in (*reversed(config.others), config.model.cell):
             main = cell == config.model.cell
             counts, seeds = (config.counts, config.seeds) if main else (config.other_counts, config.other_seeds)
-            for k in config.lengths:
-                for some in [counts] if config.together else [(n,) for n in counts]:
-                    part = replace(
-                        config, model=replace(config.model, cell=cell), lengths=(k,), counts=some, others=(),
-                        other_counts=(1,), other_seeds=1, seeds=seeds, figure_1_epoch=0.0, figure_2_length=1,
-                    )  # fmt: skip
-                    name = f"{cell}, k = {k}, n = {', '.join(map(str, some))}"
-                    chosen = [tuple(range(seeds))] if config.together else [(seed,) for seed in range(seeds)]
-                    requests += [self.request(name, part, group) for group in chosen]
+            for lengths, some in self._groups(config, counts, one_length=main):
+                part = replace(
+                    config, model=replace(config.model, cell=cell), lengths=lengths, counts=some, others=(),
+                    other_counts=(1,), other_seeds=1, seeds=seeds, figure_1_epoch=0.0, figure_2_length=1,
+                )  # fmt: skip
+                title = f"{cell}, k = {', '.join(map(str, lengths))}, n = {', '.join(map(str, some))}"
+                chosen = [tuple(range(seeds))] if config.together else [(seed,) for seed in range(seeds)]
+                requests += [self.request(title, part, group) for group in chosen]
         return requests
+
+    def _groups(
+        self, config: FrequencyConfig, counts: tuple[int, ...], one_length: bool
+    ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Lengths and counts of each run; together can be trained what has corpora of one size."""
+        if not config.together:
+            return [((k,), (n,)) for k in config.lengths for n in counts]
+        by_size: dict[int, list[int]] = {}
+        for n in counts:
+            by_size.setdefault(config.task(n, config.lengths[0]).length, []).append(n)
+        lengths = [(k,) for k in config.lengths] if one_length else [config.lengths]
+        return [(some, tuple(group)) for some in lengths for group in by_size.values()]
 
     def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.conduits.training import ConduitProgram, Replica, train_and_measure
 
         config = self.config_of(request)
-        (k,) = config.lengths
-        replicas = [Replica(config.task(n, k), RANDOM, seed) for n in config.counts for seed in request.seeds]
+        replicas = [
+            Replica(config.task(n, k), RANDOM, seed)
+            for k in config.lengths
+            for n in config.counts
+            for seed in request.seeds
+        ]
         program = ConduitProgram(replicas, config.model, config.training, config.reading, device)
         return train_and_measure(program, run, progress)
 

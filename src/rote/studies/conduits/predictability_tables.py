@@ -1,0 +1,137 @@
+"""The tables of the study of conduit predictability: what is printed, and the data behind its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rote.store import Column, FinishedRun, Table
+from rote.studies.conduits.frequency_tables import CELL, EPOCH, LENGTH, variants
+from rote.studies.conduits.summary import (
+    BAND,
+    NETWORK,
+    Row,
+    at_epoch,
+    band,
+    bands,
+    collected,
+    grouped,
+    learning_times,
+)
+
+if TYPE_CHECKING:
+    from rote.studies.conduits.predictability import PredictabilityConfig
+
+EARLY = 0.25  # of training: what the claim about gradients calls early
+SETTING = Column("setting", "conduits also outside the rule (predictable) or not; generator", "label")
+KIND = Column("kind", "conduits of the test: unseen, or those of the training rules", "label")
+MEASURE = Column("measure", "what is measured", "label")
+CHANCES = {"open": "open symbol", "own": "the whole network"}
+GRADIENTS = {"jacobians": "product of Jacobians", "carried": "gradient at open over before close"}
+CURVE = ("cell", "setting", "k", "epoch")
+
+
+def tables(config: PredictabilityConfig, runs: Sequence[FinishedRun]) -> list[Table]:
+    found = collected(runs)
+    measures = in_order(config, found["measures"].records())
+    corpora = in_order(config, found["corpora"].records())
+    unseen = [row for row in measures if row["kind"] == "unseen"]
+    networks = _networks(config, measures)
+    others = f"; {', '.join(config.others)}: {config.other_seeds}" if config.others else ""
+    note = f"Seeds of {config.model.cell}: {config.seeds}{others}."
+    curve = (CELL, SETTING, LENGTH, EPOCH, MEASURE, *BAND)
+    by_kind = (CELL, SETTING, KIND, LENGTH, EPOCH, MEASURE, *BAND)
+    return [
+        _outcome(networks, corpora, config.training.epochs, note),
+        Table.make(
+            "figure-3", "P(close) from the open symbol over training", curve,
+            bands(unseen, CURVE, {"open": "open symbol"}), place="Figure 3", figure="conduit-predictability",
+            details=True, note=f"Unseen conduits in the test. Bands: 95 % intervals. {note}",
+        ),
+        Table.make(
+            "own-probability", "The networks' own P(close) over training", by_kind,
+            bands(measures, ("cell", "setting", "kind", "k", "epoch"), {"own": "the whole network"}),
+            place="Section 4.2", figure="conduit-own", details=True, note=f"Bands: 95 % intervals. {note}",
+        ),
+        Table.make(
+            "gradients", "How the loss at the close symbol reaches the open symbol", by_kind,
+            bands(measures, ("cell", "setting", "kind", "k", "epoch"), GRADIENTS, probability=False),
+            place="Section 1", figure="conduit-gradients", details=True,
+            note=f"log10 of norms, through the conduit. Bands: 95 % intervals. {note}",
+        ),
+        variants(in_order(config, found["variants"].records()), ("cell", "setting", "k"), note),
+        networks,
+    ]  # fmt: skip
+
+
+def in_order(config: PredictabilityConfig, rows: list[Row]) -> list[Row]:
+    """The main cell first, then by setting, length and seed."""
+    cells, settings = (config.model.cell, *config.others), config.settings
+    return sorted(
+        rows, key=lambda row: (cells.index(row["cell"]), settings.index(row["setting"]), row["k"], row["seed"])
+    )
+
+
+def _networks(config: PredictabilityConfig, measures: list[Row]) -> Table:
+    """One row per network and kind of conduit: at the end, and early in training."""
+    learned, own = learning_times(measures), learning_times(measures, "own")
+    groups = grouped(measures, NETWORK)
+    values = ("open", "open_at_close", "conduit", "whole", "own", "own_early", "interdependence", "loss")
+    rows = []
+    for row in at_epoch(measures, config.training.epochs):
+        key = tuple(row[name] for name in NETWORK)
+        early = [other for other in groups[key] if 0 < other["epoch"] <= EARLY * config.training.epochs]
+        rows.append(
+            {
+                **{name: row[name] for name in (*NETWORK, "epoch", *values)},
+                "learned": learned[key], "learned_own": own[key],
+                **{f"early_{name}": band([other[name] for other in early], False)["mean"] for name in GRADIENTS},
+                "error": max(other["error"] for other in groups[key]),
+            }
+        )  # fmt: skip
+    columns = (
+        *(Column(name, role="label") for name in (*NETWORK, "epoch")),
+        *(Column(name) for name in values),
+        Column("learned", "first measured epoch with P(close) from the open symbol above 1/2"),
+        Column("learned_own", "the same of the network's own P(close)"),
+        *(Column(f"early_{name}", f"{title}, log10, first quarter of training") for name, title in GRADIENTS.items()),
+        Column("error", "largest relative error of the decomposition over training, float64"),
+    )
+    return Table.make("networks", "Every network", columns, rows, details=True)
+
+
+def _outcome(networks: Table, corpora: list[Row], epochs: float, note: str) -> Table:
+    labels = ("cell", "setting", "k")
+    unseen, seen = (grouped(networks.where(kind=kind).records(), labels) for kind in ("unseen", "training"))
+    placed = grouped(corpora, labels)
+    rows = []
+    for key, group in unseen.items():
+        opened, times = band([row["open"] for row in group]), [row["learned"] for row in group]
+        whole = [row["whole"] / row["opened"] if row["opened"] else None for row in placed[key]]
+        rows.append(
+            {
+                **dict(zip(labels, key, strict=True)), "seeds": opened["seeds"],
+                "whole": band(whole)["mean"],
+                "rules": band([row["whole"] / row["asked"] for row in placed[key]])["mean"],
+                "open": opened["mean"], "low": opened.get("low"), "high": opened.get("high"),
+                "own": band([row["own"] for row in group])["mean"],
+                "own_training": band([row["own"] for row in seen[key]])["mean"],
+                "interdependence": band([row["interdependence"] for row in group], False)["mean"],
+                "learned": sum(time is not None for time in times), "epochs": band(times, False)["mean"],
+            }
+        )  # fmt: skip
+    columns = (
+        CELL, SETTING, LENGTH, Column("seeds", "networks", "label"),
+        Column("whole", "share of the corpus's open symbols that have their close symbol"),
+        Column("rules", "share of the rules asked for that the corpus has"),
+        Column("open", "P(close) from the open symbol alone, mean over seeds"),
+        Column("low", "lower end of its 95 % interval"),
+        Column("high", "upper end of its 95 % interval"),
+        Column("own", "the network's own P(close)"),
+        Column("own_training", "the same with conduits of the training rules"),
+        Column("interdependence", "of open symbol and conduit, relative"),
+        Column("learned", "networks that learned the rule: P(close) from the open symbol above 1/2 at some time"),
+        Column("epochs", "after how many epochs, mean over those"),
+    )  # fmt: skip
+    title = f"Corpora, and how probable the close symbol is after {epochs:g} epochs"
+    return Table.make("outcome", title, columns, rows, place="Figure 3", note=f"Tested with unseen conduits. {note}")
