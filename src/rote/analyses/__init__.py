@@ -9,6 +9,7 @@ from rote.analyses.decomposition import Parts, decompose, decompose_all
 from rote.analyses.diagnosis import Diagnosis, diagnose
 from rote.analyses.gates import ActivationDistribution, GateSaturation, activation_distribution, gate_saturation
 from rote.analyses.gradient_flow import GradientFlow, gradient_flow
+from rote.analyses.information import Information, information
 from rote.analyses.interdependence import Interdependence, interdependence
 from rote.analyses.neurons import strong_neurons
 from rote.analyses.replication import connectivity_through
@@ -24,6 +25,7 @@ __all__ = [
     "Diagnosis",
     "GateSaturation",
     "GradientFlow",
+    "Information",
     "Interdependence",
     "NeuronGraph",
     "Parts",
@@ -40,6 +42,7 @@ __all__ = [
     "diagnose",
     "gate_saturation",
     "gradient_flow",
+    "information",
     "interdependence",
     "neuron_graph",
     "prune",

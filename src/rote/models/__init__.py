@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING
 from rote.lazy import lazily
 
 if TYPE_CHECKING:
+    from rote.models.cnn import CNN
     from rote.models.encoder_decoder import EncoderDecoder
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
     from rote.models.sequence import SequenceModel, adapt
-    from rote.models.settings import EncoderDecoderConfig, LanguageModelConfig, MLPConfig
+    from rote.models.settings import CNNConfig, EncoderDecoderConfig, LanguageModelConfig, MLPConfig
 
 __all__ = [
+    "CNN",
+    "CNNConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
     "LanguageModelConfig",
@@ -24,6 +27,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "CNN": "cnn",
+        "CNNConfig": "settings",
         "EncoderDecoder": "encoder_decoder",
         "EncoderDecoderConfig": "settings",
         "LanguageModelConfig": "settings",

@@ -53,3 +53,27 @@ class LanguageModelConfig:
         at_least(self, 0, "limit", "cell_limit")
         if not 0 <= self.dropout < 1:
             raise UsageError(f"'dropout' of LanguageModelConfig must be at least 0 and below 1. Got {self.dropout}.")
+
+
+@dataclass(frozen=True)
+class CNNConfig:
+    depths: tuple[int, ...] = (32, 64)  # of the convolutions
+    hidden: int = 64  # units of the fully connected layer
+    dropout: float = 0.0  # of what goes into the fully connected layer and comes out of it
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "depths", "hidden")
+        if not self.depths:
+            raise UsageError("'depths' of CNNConfig must name at least one convolution.")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"'dropout' of CNNConfig must be at least 0 and below 1. Got {self.dropout}.")
+
+
+@dataclass(frozen=True)
+class TranslatorConfig:
+    cell: str = "lstm"
+    embedding: int = 32
+    hidden: int = 16  # units of each encoder direction; the decoder has four times as many
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "embedding", "hidden")
