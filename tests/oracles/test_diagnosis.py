@@ -14,17 +14,19 @@ from threadpoolctl import threadpool_limits
 
 from rote.analyses import Diagnosis, diagnose
 from rote.analyses.classifier import random_splits
+from rote.analyses.logistic import GrowingClassifiers
 from rote.errors import UsageError
 
 
 def three_classes(samples: int = 240, units: int = 6, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Units 1 and 4 say which class it is, the others are noise."""
+    """Units 1 and 4 say which class it is, the others are noise. Centered, as ``diagnose`` does first: the solution
+    does not depend on it (tested below), but how far a few iterations get does."""
     torch.manual_seed(seed)
     labels = torch.randint(3, (samples,))
     values = torch.randn(samples, units, dtype=torch.double)
     values[:, 1] += 2.0 * (labels == 0)
     values[:, 4] += 3.0 * (labels == 2)
-    return values, labels
+    return values - values.mean(0), labels
 
 
 def hidden_from_the_first_class() -> tuple[torch.Tensor, torch.Tensor]:
@@ -78,6 +80,35 @@ def test_group_is_the_smallest_prefix_that_reaches_its_share(ranking: str, share
     assert probe.curve.mean(1).tolist() == pytest.approx(means[:size])
 
 
+def test_what_the_values_are_counted_from_does_not_matter() -> None:
+    values, labels = three_classes()
+    at_zero, elsewhere = diagnose(values, labels), diagnose(values + 5.0, labels)
+    torch.testing.assert_close(at_zero.coefficients, elsewhere.coefficients, rtol=1e-8, atol=1e-8)
+    assert at_zero.group == elsewhere.group
+
+
+def test_growing_classifiers_are_those_of_scikit_learn() -> None:
+    """Size after size, each from the solution before: the optimum of each, by its loss and its predictions."""
+    values, labels = three_classes(samples=400)
+    halves = random_splits(labels.numpy(), None, 4, 0.25, 0)
+    growing = GrowingClassifiers(labels.numpy(), 3, halves, 0.5, 1000)
+    for size in range(1, values.shape[1] + 1):
+        accuracies = growing.add(values[:, size - 1].numpy())
+        for split, (training, test) in enumerate(halves):
+            model = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(values[training, :size], labels[training])
+            assert accuracies[split] == pytest.approx(model.score(values[test, :size], labels[test]), abs=0.011)
+            found = growing.coefficients[split, :, 1:]
+            np.testing.assert_allclose(found, model.coef_, atol=0.01)
+    assert growing.unconverged == 0
+
+
+def test_growing_classifiers_say_when_they_have_not_converged() -> None:
+    values, labels = three_classes()
+    growing = GrowingClassifiers(labels.numpy(), 3, random_splits(labels.numpy(), None, 4, 0.25, 0), 1.0, limit=1)
+    growing.add(values[:, 1].numpy())
+    assert growing.unconverged == 4
+
+
 def test_as_published_ranks_by_the_first_class_only_and_so_needs_more_units() -> None:
     values, labels = hidden_from_the_first_class()
     corrected = diagnose(values, labels)
@@ -95,6 +126,7 @@ def test_as_published_ranks_by_the_first_class_only_and_so_needs_more_units() ->
 def test_coefficients_are_averaged_over_the_splits_before_their_absolute_value_is_taken() -> None:
     torch.manual_seed(1)
     values, labels = torch.randn(40, 8, dtype=torch.double), torch.arange(40) % 3
+    values -= values.mean(0)
     probe = diagnose(values, labels, splits=6)
     halves = list(ShuffleSplit(6, test_size=0.1, random_state=0).split(values))
     each = [LogisticRegression(C=1.0, max_iter=1000).fit(values[a], labels[a]).coef_ for a, _ in halves]

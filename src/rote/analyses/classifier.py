@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rote.analyses.logistic import GrowingClassifiers
 from rote.errors import UsageError
 
 Split = tuple[np.ndarray, np.ndarray]  # training and test samples
@@ -45,6 +46,15 @@ class Classifier:
             )
             gradients[index] = _largest_gradient(model, values[training], self.target[training], self.options["C"])
         return accuracies, coefficients, gradients
+
+    def growing(self) -> GrowingClassifiers | None:
+        """The same classifiers, all splits at once, for sets of units that grow by one; None where that engine does
+        not fit: another solver, two classes (scikit-learn then has one row of weights), or a class that a split never
+        trains on."""
+        complete = all(len(np.unique(self.target[training])) == self.classes for training, _ in self.halves)
+        if self.options["solver"] != "lbfgs" or self.classes == 2 or not complete:
+            return None
+        return GrowingClassifiers(self.target, self.classes, self.halves, self.options["C"], self.options["max_iter"])
 
 
 def _largest_gradient(model: Any, values: np.ndarray, target: np.ndarray, c: float) -> float:

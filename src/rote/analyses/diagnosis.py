@@ -151,10 +151,11 @@ def diagnose(
     halves = random_splits(target, kept_groups, splits, test_share, seed)
     classifier = Classifier(target, len(classes), halves, regularization, solver, iterations, seed)
     with threadpool_limits(1):  # the products are small: a second thread makes them four times slower
-        accuracies, coefficients, gradients = classifier.fit(samples.values)
+        values = samples.values - samples.values.mean(0)  # the intercept takes it up; far fewer steps are needed
+        accuracies, coefficients, gradients = classifier.fit(values)
         mean = torch.from_numpy(coefficients.mean(0))
         order = _importance(mean, ranking).argsort(descending=True, stable=True)
-        curve = _grow(classifier, samples.values, order.numpy(), share * accuracies.mean(), accuracies)
+        curve = _grow(classifier, values, order.numpy(), share * accuracies.mean(), accuracies)
     majority = float(np.bincount(target).max() / len(target))
     return Diagnosis(
         torch.from_numpy(accuracies), torch.from_numpy(curve), mean, order, tuple(classes), majority, len(target),
@@ -165,11 +166,20 @@ def diagnose(
 def _grow(classifier: Classifier, values: np.ndarray, order: np.ndarray, target: float, full: np.ndarray) -> np.ndarray:
     """Accuracies [size, split] of the first units, one more at a time, until their mean reaches the target."""
     curve: list[np.ndarray] = []
+    growing = classifier.growing()
     for size in range(1, len(order) + 1):
-        # All units are the classifier that set the target; fitted again in another order it may round otherwise.
-        curve.append(full if size == len(order) else classifier.fit(values[:, order[:size]])[0])
+        if size == len(order):
+            # All units are the classifier that set the target; fitted again in another order it may round otherwise.
+            curve.append(full)
+        elif growing is not None:
+            curve.append(growing.add(values[:, order[size - 1]]))
+        else:
+            curve.append(classifier.fit(values[:, order[:size]])[0])
         if curve[-1].mean() >= target:
             break
+    if growing is not None:
+        classifier.fits += len(curve[: len(order) - 1]) * len(classifier.halves)
+        classifier.unconverged += growing.unconverged
     return np.stack(curve)
 
 
