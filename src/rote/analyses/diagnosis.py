@@ -10,6 +10,8 @@ C=1, which is the default here; its solver, saga with 100 iterations, mostly sto
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -140,7 +142,30 @@ def diagnose(
     own. ``regularization`` is scikit-learn's C. The published settings: ranking="as_published", solver="saga",
     iterations=100.
     """
-    _check_options(ranking, share, splits, test_share, regularization, solver, iterations)
+    return diagnose_by(
+        (ranking,), activations, labels, groups=groups, mask=mask, share=share, splits=splits, test_share=test_share,
+        regularization=regularization, solver=solver, iterations=iterations, seed=seed,
+    )[ranking]  # fmt: skip
+
+
+def diagnose_by(
+    rankings: Sequence[Ranking],
+    activations: Tensor | np.ndarray,
+    labels: Labels,
+    *,
+    groups: Labels | None = None,
+    mask: Tensor | None = None,
+    share: float = 0.95,
+    splits: int = 5,
+    test_share: float = 0.1,
+    regularization: float = 1.0,
+    solver: Literal["lbfgs", "saga"] = "lbfgs",
+    iterations: int = 1000,
+    seed: int = 0,
+) -> dict[Ranking, Diagnosis]:
+    """``diagnose`` with several rankings: the classifiers on all units are the same and trained once."""
+    for ranking in rankings:
+        _check_options(ranking, share, splits, test_share, regularization, solver, iterations)
     samples = labelled_samples(activations, labels, mask)
     classes = sorted_names(samples.labels)
     if len(classes) < 2:
@@ -149,18 +174,23 @@ def diagnose(
     number = {name: index for index, name in enumerate(classes)}
     target = np.array([number[name] for name in samples.labels])
     halves = random_splits(target, kept_groups, splits, test_share, seed)
-    classifier = Classifier(target, len(classes), halves, regularization, solver, iterations, seed)
+    majority = float(np.bincount(target).max() / len(target))
+    found: dict[Ranking, Diagnosis] = {}
     with threadpool_limits(1):  # the products are small: a second thread makes them four times slower
         values = samples.values - samples.values.mean(0)  # the intercept takes it up; far fewer steps are needed
-        accuracies, coefficients, gradients = classifier.fit(values)
+        full = Classifier(target, len(classes), halves, regularization, solver, iterations, seed)
+        accuracies, coefficients, gradients = full.fit(values)
         mean = torch.from_numpy(coefficients.mean(0))
-        order = _importance(mean, ranking).argsort(descending=True, stable=True)
-        curve = _grow(classifier, values, order.numpy(), share * accuracies.mean(), accuracies)
-    majority = float(np.bincount(target).max() / len(target))
-    return Diagnosis(
-        torch.from_numpy(accuracies), torch.from_numpy(curve), mean, order, tuple(classes), majority, len(target),
-        ranking, float(share), torch.from_numpy(gradients), classifier.fits, classifier.unconverged, seed,
-    )  # fmt: skip
+        for ranking in rankings:
+            classifier = copy.copy(full)
+            order = _importance(mean, ranking).argsort(descending=True, stable=True)
+            curve = _grow(classifier, values, order.numpy(), share * accuracies.mean(), accuracies)
+            found[ranking] = Diagnosis(
+                torch.from_numpy(accuracies), torch.from_numpy(curve), mean, order, tuple(classes), majority,
+                len(target), ranking, float(share), torch.from_numpy(gradients), classifier.fits,
+                classifier.unconverged, seed,
+            )  # fmt: skip
+    return found
 
 
 def _grow(classifier: Classifier, values: np.ndarray, order: np.ndarray, target: float, full: np.ndarray) -> np.ndarray:
