@@ -1,0 +1,111 @@
+"""Lookup models with exchanged or cut parts, retrained: the training behind the study of source 002, section 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rote.analyses.neurons import strong_neurons
+from rote.analyses.surgery import substitute
+from rote.models import EncoderDecoder
+from rote.store import Run
+from rote.studies.realization.accuracy import KINDS, load_models, model_requests
+from rote.studies.realization.settings import LookupModelConfig
+from rote.studies.realization.training import LookupData, LookupProgram
+from rote.studies.study import Progress
+from rote.training import train
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    from rote.studies.realization.surgery import SurgeryConfig
+
+ORDER_SEED = 1000  # added to a model's seed, so that retraining shuffles the examples in another order
+
+
+class Retraining(LookupProgram):
+    """Measures only what retraining is followed by; the other splits are looked at once, at the end."""
+
+    def measure(self) -> dict[str, Any]:
+        batch = self.data.whole("validation", self.replicas)
+        loss = self._selection_loss(self._forward(batch), batch)
+        return {"validation_loss": loss.tolist(), "new_compositions": self.accuracy("new_compositions")}
+
+
+def trained(config: LookupModelConfig, seeds: Sequence[int], run: Run) -> dict[str, EncoderDecoder]:
+    """The trained populations by kind, a replica per seed."""
+    requests = model_requests(config, len(seeds), (config.model.cell,))
+    return {kind: load_models(run.other(request)) for kind, request in zip(KINDS, requests, strict=True)}
+
+
+def exchanged(models: Mapping[str, EncoderDecoder], kind: str, parts: Sequence[str]) -> EncoderDecoder:
+    """Models of one kind with parts of the other's, seed by seed; these do not take part in training."""
+    (other,) = set(KINDS) - {kind}
+    return substitute(models[kind], parts, models[other]) if parts else models[kind]
+
+
+def kept_neurons(
+    model: EncoderDecoder, keep: float, by: str, strongest: float, seeds: Sequence[int]
+) -> dict[str, Float[Tensor, "replica unit"]]:
+    """1 for the neurons that stay, 0 for those that are cut, of encoder and decoder: the strongest, random ones,
+    or (``by="none"``) all."""
+    size = model.config.hidden
+    masks = {part: torch.zeros(model.replicas, size) for part in ("encoder", "decoder")}
+    for replica, seed in enumerate(seeds):
+        both = nn.ModuleDict({"encoder": model.encoder_of(replica), "decoder": model.decoder_of(replica)})
+        if by in ("none", "random"):
+            random, number = np.random.default_rng(seed), size if by == "none" else max(1, round(keep * size))
+            chosen = {part: torch.from_numpy(random.permutation(size)[:number]) for part in masks}
+        else:
+            found = strong_neurons(both, keep, by=by, strongest=strongest)  # type: ignore[arg-type]
+            chosen = {layer.split(".")[0]: neurons for layer, neurons in found.items()}
+        for part, neurons in chosen.items():
+            masks[part][replica, neurons] = 1
+    return masks
+
+
+def cut(model: EncoderDecoder, kept: Mapping[str, Float[Tensor, "replica unit"]]) -> None:
+    """Take neurons out of a population, for good: everything into and between the cut ones is zero, and so is its
+    gradient. Their state is zero, so what reads them has no effect and gets no gradient either."""
+    for part, mask in kept.items():
+        for name, weight in model.get_submodule(f"{part}.cell").named_parameters():
+            alive = mask.to(weight)
+            rows = alive.repeat(1, weight.shape[1] // alive.shape[1]).view(*weight.shape[:2], *[1] * (weight.dim() - 2))
+            with torch.no_grad():
+                weight.mul_(rows)
+                if weight.dim() == 3 and name != "weight_ih":
+                    weight.mul_(alive[:, None])
+            weight.register_hook(lambda gradient, rows=rows: gradient * rows)
+    model.decoder.alive.copy_(kept["decoder"])
+
+
+def retrain(
+    model: EncoderDecoder, guided: bool, config: SurgeryConfig, seeds: Sequence[int], run: Run, progress: Progress,
+    device: str, splits: Sequence[str],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Train the parts that may be trained. For each seed and split the accuracy before and after."""
+    as_trained = replace(config, training=config.retraining)
+    data = LookupData(config.task.splits(), config.task.vocabulary(), device)
+    orders = [ORDER_SEED + seed for seed in seeds]
+    program = Retraining(model.to(device), data, as_trained, config.guidance if guided else 0.0, orders)
+    before = {split: program.accuracy(split) for split in splits}
+    train(program, config.retraining, run, progress=progress)
+    after = {split: program.accuracy(split) for split in splits}
+    epochs = _selected(run.metrics.rows(), len(seeds), -(-data.size("train") // config.retraining.batch))
+    return [
+        {"seed": seed, "split": split, "before": before[split][index], "accuracy": after[split][index],
+         "epoch": epochs[index]}
+        for index, seed in enumerate(seeds) for split in splits
+    ]  # fmt: skip
+
+
+def _selected(rows: Sequence[Mapping[str, Any]], replicas: int, per_epoch: int) -> list[float]:
+    """After how many epochs each replica was at its best, by the loss that it is selected by."""
+    losses = np.array([row["validation_loss"] for row in rows], dtype=float).reshape(-1, replicas)
+    best = np.where(np.isfinite(losses), losses, np.inf).argmin(0)
+    return [round(rows[index]["step"] / per_epoch, 2) for index in best]
