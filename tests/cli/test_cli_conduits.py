@@ -1,0 +1,111 @@
+"""The studies of source 000 through the command: tables, verdicts, reuse, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import NO_TORCH, Answer, python, rote
+
+CLAIMS = {
+    "conduit-frequency": (
+        "conduit-length", "conduit-open-symbol", "conduit-rare-rule", "conduit-counting", "conduit-error",
+    ),
+    "conduit-predictability": ("conduit-early-help", "conduit-late-harm", "conduit-gradient"),
+}  # fmt: skip
+FIGURES = {
+    "conduit-frequency": ("figure-1", "figure-2", "over-training"),
+    "conduit-predictability": ("figure-3", "own-probability", "gradients"),
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Answer]]:
+    """Both studies at smoke, each in a process of its own."""
+    folder = tmp_path_factory.mktemp("conduits")
+    words = ("--preset", "smoke", "--store", "store", "--workers", "1")
+    return folder / "store", {study: rote("run", study, *words, cwd=folder) for study in CLAIMS}
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_smoke_prints_the_table_and_a_verdict_on_every_claim(study, store):
+    answer = store[1][study]
+    assert answer.code == 0, answer.err
+    for claim in CLAIMS[study]:
+        assert re.search(rf"^INCONCLUSIVE    {claim}  .*preset smoke", answer.out, re.MULTILINE)
+    assert "--seeds 5" in answer.out
+    assert re.search(r"^lstm .* 2 ", answer.out, re.MULTILINE)
+    assert re.search(r"^elman .* 1 ", answer.out, re.MULTILINE)  # another cell, with its own number of seeds
+    assert "Seeds of lstm: 2; elman: 1." in answer.out
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_a_finished_study_is_read_again_without_torch(study, store, folder):
+    again = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store[0], cwd=folder)
+    assert (again.code, again.out) == (0, store[1][study].out)
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_every_table_with_a_figure_can_be_drawn(study, store, call):
+    from rote.figures import spec
+    from rote.store import FinishedRun, Store
+
+    (summary,) = [row for row in Store(store[0]).runs() if row.study == study and row.part == "summary"]
+    tables = FinishedRun(store[0] / "runs" / study / summary.id).tables()
+    assert tuple(name for name, table in tables.items() if table.figure) == FIGURES[study]
+    for name in FIGURES[study]:
+        assert spec(tables[name])["datasets"]["rows"]
+
+
+def test_the_report_shows_both_studies(store, folder):
+    answer = python(NO_TORCH, "report", "--store", store[0], "--out", "out", "--preset", "smoke", cwd=folder)
+    assert answer.code == 0, answer.err
+    page = (folder / "out" / "index.html").read_text()
+    assert all(claim in page for claims in CLAIMS.values() for claim in claims)
+
+
+def test_another_cell_can_be_the_main_one_and_both_readings_chosen(call):
+    words = ("run", "conduit-frequency", "--preset", "smoke", "--workers", "1", "--seeds", "1", "--json", "others=")
+    answer = call(*words, "model.cell=gru", "reading.at=at_close", "reading.bias=never", "generator=as_published")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert {row["cell"] for row in found["tables"]["networks"]} == {"gru"}
+    last = [row for row in found["tables"]["figure-2"] if row["n"] == 200]
+    (network,) = [
+        row
+        for row in found["tables"]["networks"]
+        if (row["k"], row["n"], row["kind"]) == (3, 200, "unseen")
+    ]  # fmt: skip
+    assert last[0]["mean"] == pytest.approx(network["end_open_at_close"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("conduit-frequency", "counts=200000"),
+            "200000 rules of k + 2 = 4 symbols need 200000 x 4 = 800000 of 100000",
+        ),
+        (
+            ("conduit-predictability", "copies=200"),
+            "q x m = 100 x 200 = 20000 copies of 8 symbols and 1000 rules of 10",
+        ),
+        (("conduit-frequency", "model.cell=lstn"), "Unknown cell 'lstn'. Did you mean 'lstm'?"),
+        (("conduit-frequency", "reading.bias=always"), "always"),
+        (("conduit-frequency", "training.learning_rate=0"), "'learning_rate'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_starts(words, message, call, folder):
+    answer = call("run", *words)
+    assert answer.code == 2
+    assert message in answer.err
+    assert not (folder / "rote-store").exists()
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_show_tells_the_cost_of_the_published_setting(study, call):
+    answer = call("show", study)
+    assert answer.code == 0
+    assert re.search(r"Cost of the preset paper:.*hours of one core", " ".join(answer.out.split()))

@@ -1,0 +1,421 @@
+"""The studies of conduits: batches, readings, gradients and the numbers of the claims, each against another way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import rote
+from rote.claims import Tables
+from rote.config import to_plain
+from rote.errors import UnknownNameError, UsageError
+from rote.models import LanguageModelConfig, SequenceModel, StackedLanguageModel
+from rote.store import Column, Request, Run, Store, Table
+from rote.studies import studies
+from rote.studies.conduits import frequency_claims, predictability_claims, reading, summary
+from rote.studies.conduits.frequency import FrequencyConfig, FrequencyStudy
+from rote.studies.conduits.predictability import PredictabilityConfig, PredictabilityStudy
+from rote.studies.conduits.reading import Windows
+from rote.studies.conduits.settings import Passes, Reading
+from rote.studies.conduits.training import KINDS, ConduitProgram, Replica, train_and_measure
+from rote.tasks.rules import RulesTask
+
+SMALL = LanguageModelConfig(embedding=4, hidden=5)
+
+
+def program(members: list[Replica] | None = None, cell: str = "lstm", **passes: Any) -> ConduitProgram:
+    made = members or [Replica(RulesTask(400, 6, 10, k), "random", seed) for k in (2, 3) for seed in (0, 1)]
+    chosen = Passes(**{"epochs": 2.0, "batch": 3, "bptt": 11, "measure_every": 0.5, **passes})
+    return ConduitProgram(made, replace(SMALL, cell=cell), chosen, Reading(rules=3, context=4, checked=2), "cpu")
+
+
+def model_and_windows(cell: str, k: int = 3) -> tuple[SequenceModel, Windows]:
+    task = RulesTask(400, 6, 10, k)
+    parts = [task.test(0, kind, 4, 35).windows(0)[:3] for kind in KINDS]
+    context = np.random.default_rng(0).integers(0, 6, (6, 4))
+    tokens = torch.from_numpy(np.concatenate([context, np.concatenate(parts)], axis=1))
+    model = StackedLanguageModel(task.symbols, replace(SMALL, cell=cell, limit=1.0), [1], torch.float64)
+    return model.replica(0), Windows(tokens, 4, task.close, KINDS)
+
+
+class TestPasses:
+    def test_the_published_corpus_has_1429_updates_per_epoch(self) -> None:
+        assert Passes().steps_per_epoch(1_000_000) == 1429
+        assert Passes().config(1_000_000).steps == 50 * 1429
+
+    def test_batches_are_those_of_the_word_level_language_model_loop(self) -> None:
+        """Columns, pieces of bptt rows with the next row as target, a shorter last piece, again from the beginning."""
+        trained = program()
+        corpus = trained.members[2].task.training(0).tokens
+        columns = torch.from_numpy(corpus[: len(corpus) // 3 * 3]).view(3, -1).t()  # [row, column]
+        expected = [
+            (columns[row : row + size], columns[row + 1 : row + 1 + size])
+            for row in range(0, len(columns) - 1, 11)
+            for size in [min(11, len(columns) - 1 - row)]
+        ]
+        assert trained.steps == len(expected)
+        seen: list[tuple[Tensor, Tensor]] = []
+        trained.model.losses = lambda tokens, targets, state: (seen.append((tokens, targets)), state)  # type: ignore[assignment, method-assign, return-value, func-returns-value]
+        for step in range(2 * trained.steps):
+            trained.losses(step)
+        for (tokens, targets), (inputs, following) in zip(seen, expected * 2, strict=True):
+            assert torch.equal(tokens[2].T, inputs)
+            assert torch.equal(targets[2].T, following)
+
+    def test_the_state_is_carried_within_a_pass_and_zero_at_its_beginning(self) -> None:
+        trained = program()
+        starts: list[tuple[Tensor, ...]] = []
+        original = trained.model.losses
+
+        def watched(tokens: Tensor, targets: Tensor, state: tuple[Tensor, ...]) -> Any:
+            starts.append(tuple(value.clone() for value in state))
+            return original(tokens, targets, state)
+
+        trained.model.losses = watched  # type: ignore[method-assign]
+        ends = []
+        for step in range(trained.steps + 2):
+            trained.losses(step)
+            ends.append(tuple(value.clone() for value in trained.model.carried))
+        for step, start in enumerate(starts):
+            expected = ends[step - 1] if step % trained.steps else tuple(torch.zeros_like(value) for value in start)
+            assert all(torch.equal(one, other) for one, other in zip(start, expected, strict=True))
+        assert any(bool(value.any()) for value in starts[1])
+
+    def test_measured_epochs_begin_with_none_and_end_with_the_last(self) -> None:
+        assert list(Passes(epochs=1.3, measure_every=0.5, batch=2, bptt=5).measured(102).values()) == [0, 0.5, 1.0, 1.3]
+        assert list(Passes(epochs=2, batch=2, bptt=5).measured(102)) == [0, 10, 20]
+
+    def test_what_the_training_loop_refuses_is_refused_at_once(self) -> None:
+        with pytest.raises(UsageError, match="'learning_rate' of TrainingConfig must be above 0"):
+            Passes(learning_rate=0.0)
+        with pytest.raises(UsageError, match="'epochs' of Passes"):
+            Passes(epochs=0.0)
+
+
+class TestReading:
+    @torch.no_grad()
+    @pytest.mark.parametrize("bias", ["in_span", "exclusive_end", "never"])
+    @pytest.mark.parametrize("cell", ["lstm", "gru", "elman", "nested_lstm"])
+    def test_probabilities_are_the_softmax_of_each_span_decomposed_by_itself(self, cell: str, bias: Any) -> None:
+        model, windows = model_and_windows(cell)
+        rows = reading.read(model, windows, Reading(bias=bias))
+        spans = {"open": (4, 4), "conduit": (5, 7), "whole": (4, 7)}
+        for kind, row in enumerate(rows):
+            tokens = windows.tokens[3 * kind : 3 * kind + 3]
+            assert row["kind"] == KINDS[kind]
+            for name, span in spans.items():
+                relevant = rote.decompose(model, tokens, [span], bias=bias).relevant[:, 0]
+                chances = (relevant @ model.readout.weight.T).softmax(-1)[..., windows.close]
+                assert row[name] == pytest.approx(float(chances[:, 7].mean()))  # close stands at step 8
+                assert row[f"{name}_at_close"] == pytest.approx(float(chances[:, 8].mean()))
+            own = model(tokens).softmax(-1)[..., windows.close].mean(0)
+            assert row["own"] == pytest.approx(float(own[7]))
+            assert row["own_early"] == pytest.approx(float(own[6]))
+
+    @pytest.mark.parametrize(("at", "step"), [("before_close", 7), ("at_close", 8)])
+    def test_prefixes_grow_from_the_open_symbol_to_all_before_close(self, at: Any, step: int) -> None:
+        model, windows = model_and_windows("lstm")
+        (row, _) = reading.read(model, windows, Reading(at=at))
+        parts = rote.decompose(model, windows.tokens[:3], [(4, 4 + i) for i in range(4)])
+        expected = parts.probabilities()[:, :, step, windows.close].mean(0).tolist()
+        assert row["prefixes"] == pytest.approx(expected)
+        suffix = "" if at == "before_close" else "_at_close"
+        assert row["prefixes"][0] == pytest.approx(row[f"open{suffix}"])
+        assert row["prefixes"][-1] == pytest.approx(row[f"whole{suffix}"])
+
+    @pytest.mark.parametrize("k", [1, 3])
+    def test_interdependence_is_that_of_the_analysis(self, k: int) -> None:
+        model, windows = model_and_windows("lstm", k)
+        first, second = torch.zeros(2, 6, 1, 6 + k, dtype=torch.bool)
+        first[:, :, 4], second[:, :, 5 : 5 + k] = True, True
+        expected = rote.interdependence(model, windows.tokens, first, second).values[:, 0, -2]
+        found = [row["interdependence"] for row in reading.read(model, windows, Reading())]
+        assert found == pytest.approx([float(expected[:3].mean()), float(expected[3:].mean())])
+
+    def test_every_bias_rule_and_step_is_reported_as_if_chosen(self) -> None:
+        model, windows = model_and_windows("lstm")
+        rows = reading.by_rule(model, windows)
+        assert len(rows) == 2 * 3 * 2
+        for row in rows:
+            chosen = reading.read(model, windows, Reading(bias=row["bias"]))[KINDS.index(row["kind"])]
+            suffix = "" if row["at"] == "before_close" else "_at_close"
+            assert row["open"] == pytest.approx(chosen[f"open{suffix}"])
+            assert row["conduit"] == pytest.approx(chosen[f"conduit{suffix}"])
+
+    def test_the_error_is_rounding(self) -> None:
+        model, windows = model_and_windows("lstm")
+        assert 0 < reading.error(model, windows, Reading(checked=2)) < 1e-14
+        assert 1e-9 < reading.error(model.float(), windows, Reading(checked=2)) < 1e-5
+
+    @pytest.mark.parametrize("cell", ["lstm", "gru"])
+    def test_gradients_are_those_of_autograd_through_the_conduit_only(self, cell: str) -> None:
+        model, windows = model_and_windows(cell)
+        rows = reading.gradients(model, windows, 2)
+        unit = model.recurrent.cell(0)
+        names, size = unit.state_names, unit.hidden_size
+
+        def after(state: Tensor, tokens: Tensor) -> Tensor:
+            parts = tuple(part[None] for part in state.split(size))
+            _, (end,) = model.recurrent(model.embed(tokens[None]), None, [parts])
+            return torch.cat([part[0] for part in end])
+
+        for kind, row in enumerate(rows):
+            norms, carried = [], []
+            for tokens in windows.tokens[3 * kind : 3 * kind + 2]:
+                at_open = (
+                    after(torch.zeros(len(names) * size, dtype=torch.float64), tokens[:5]).detach().requires_grad_()
+                )
+                jacobian = torch.autograd.functional.jacobian(lambda s, t=tokens: after(s, t[5:8]), at_open)
+                norms.append(math.log10(float(torch.linalg.matrix_norm(jacobian, 2))))
+                before_close = after(at_open, tokens[5:8])
+                before_close.retain_grad()
+                logits = before_close[:size] @ model.readout.weight.T + model.readout.bias
+                (-logits.log_softmax(-1)[windows.close]).backward()
+                hidden = [state.grad[:size].norm() for state in (at_open, before_close)]
+                carried.append(math.log10(float(hidden[0] / hidden[1])))
+            assert row["jacobians"] == pytest.approx(sum(norms) / 2)
+            assert row["carried"] == pytest.approx(sum(carried) / 2)
+
+
+class TestRuns:
+    def test_a_run_that_is_stopped_anywhere_goes_on_to_the_same_bits(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The carried state is what would be lost: without it in the checkpoint the next piece begins elsewhere."""
+        monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
+        whole = self._finished(Store(tmp_path / "whole"))
+        for stopped_at in (1, 7, 13, 14):
+            store = Store(tmp_path / str(stopped_at))
+            with pytest.raises(RuntimeError, match="power"):
+                self._finished(store, stopped_at)
+            again = self._finished(store)
+            assert again[0] == whole[0]
+            assert again[1] == whole[1]
+
+    def _finished(self, store: Store, stop: int | None = None) -> tuple[Any, list[Any]]:
+        with store.open(Request("conduits", 1, "test", {}, (0, 1))) as run:
+            trained = program()
+            original = trained.losses
+
+            def losses(step: int) -> Tensor:
+                if step == stop:
+                    raise RuntimeError("power cut")
+                return original(step)
+
+            trained.losses = losses  # type: ignore[method-assign]
+            tables = train_and_measure(trained, run, lambda done, total: None)
+            state = {name: value.tolist() for name, value in trained.model.state_dict().items()}
+            return state, [table.to_plain() for table in tables]
+
+    def test_stacked_networks_find_what_each_finds_alone(self, tmp_path: Path) -> None:
+        members = [Replica(RulesTask(400, 6, n, 2), "random", seed) for n in (5, 20) for seed in (0, 1)]
+
+        def measured(some: list[Replica], name: str) -> list[dict[str, Any]]:
+            with Store(tmp_path).open(Request("conduits", 1, name, {}, (0,))) as run:
+                return _measures(program(some, dtype="float64"), run).records()
+
+        together = measured(members, "together")
+        alone = [row for member in members for row in measured([member], f"{member.labels}")]
+        key = ("n", "seed", "kind", "epoch")
+        alone, together = (sorted(rows, key=lambda row: [str(row[name]) for name in key]) for rows in (alone, together))
+        for one, other in zip(alone, together, strict=True):
+            for name, value in one.items():
+                if name != "error":  # of rounding
+                    assert value == (pytest.approx(other[name], rel=1e-6) if isinstance(value, float) else other[name])
+
+    def test_tables_have_a_row_for_every_network_kind_and_epoch(self, tmp_path: Path) -> None:
+        with Store(tmp_path).open(Request("conduits", 1, "test", {}, (0, 1))) as run:
+            tables = {table.name: table for table in train_and_measure(program(), run, lambda done, total: None)}
+        assert len(tables["measures"].rows) == 4 * 2 * 5
+        assert {row["epoch"] for row in tables["measures"].records()} == {0, 0.5, 1, 1.5, 2}
+        assert len(tables["prefixes"].rows) == 2 * 2 * (3 + 4)
+        assert len(tables["variants"].rows) == 4 * 2 * 6
+        assert [row["whole"] for row in tables["corpora"].records()] == [10] * 4
+        assert all(row["jacobians"] is not None for row in tables["measures"].records())
+
+
+def _measures(trained: ConduitProgram, run: Run) -> Table:
+    return train_and_measure(trained, run, lambda done, total: None)[0]
+
+
+class TestRequests:
+    def test_together_and_apart_cover_the_same_networks_of_the_grid(self) -> None:
+        study = FrequencyStudy()
+        config = study.resolve("quick", {})
+        for together in (True, False):
+            found = [
+                (part.model.cell, k, n, seed)
+                for request in study.requests(replace(config, together=together))
+                for part in [study.config_of(request)]
+                for k in part.lengths
+                for n in part.counts
+                for seed in request.seeds
+            ]
+            assert len(found) == len(set(found)) == 60 + 3 * 6
+        assert len(study.requests(study.resolve("paper", {}))) == 175
+
+    def test_a_smaller_grid_asks_for_runs_of_the_larger_one(self) -> None:
+        study = FrequencyStudy()
+        large = {request.id for request in study.requests(study.resolve("paper", {}))}
+        small = study.resolve("paper", {"counts": (10_000,), "lengths": (4,), "figure_1_epoch": 3.0})
+        assert {request.id for request in study.requests(small)} <= large
+
+    def test_only_corpora_of_one_length_are_trained_together(self) -> None:
+        study = PredictabilityStudy()
+        for request in study.requests(study.resolve("quick", {})):
+            part = study.config_of(request)
+            assert len({part.task(setting, k).length for setting in part.settings for k in part.lengths}) == 1
+        frequency = FrequencyStudy()
+        for request in frequency.requests(frequency.resolve("quick", {"generator": "as_published"})):
+            part = frequency.config_of(request)
+            assert len({part.task(n, k).length for n in part.counts for k in part.lengths}) == 1
+
+    def test_the_paper_preset_is_the_published_setting(self) -> None:
+        for name in ("conduit-frequency", "conduit-predictability"):
+            config = studies[name]().resolve("paper", {})
+            assert (config.tokens, config.vocabulary, config.model.hidden, config.model.cell) == (
+                10**6,
+                1000,
+                200,
+                "lstm",
+            )
+            training = config.training
+            assert (training.learning_rate, training.clip, training.batch, training.bptt) == (1.0, 0.25, 20, 35)
+            assert (training.momentum, training.weight_decay, training.epochs) == (0, 0, 50)
+            assert config.seeds >= 5
+        assert PredictabilityConfig().task("predictable, as published", 8).length == 1_101_000
+
+    @pytest.mark.parametrize(
+        ("study", "wrong", "message"),
+        [
+            (FrequencyConfig, {"counts": (100_000,)}, "100000 rules of k .* 'rules' fit"),
+            (FrequencyConfig, {"lengths": (0,)}, "'lengths' of FrequencyConfig must be at least 1"),
+            (PredictabilityConfig, {"copies": 2000}, "q x m = 100 x 2000"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused_before_anything_starts(self, study: Any, wrong: Any, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            study(**wrong)
+
+    def test_unknown_cells_and_settings_are_refused_with_what_there_is(self) -> None:
+        with pytest.raises(UnknownNameError, match="Unknown cell 'lstn'"):
+            FrequencyConfig(others=("lstn",))
+        with pytest.raises(UnknownNameError, match="Did you mean 'predictable'"):
+            PredictabilityConfig(settings=("predictabel",))
+
+    def test_configurations_survive_the_record(self) -> None:
+        for study in (FrequencyStudy(), PredictabilityStudy()):
+            for preset in study.presets:
+                for request in study.requests(study.resolve(preset, {})):
+                    assert to_plain(study.config_of(request)) == request.config
+
+
+def networks(rows: list[dict[str, Any]], **options: Any) -> Tables:
+    return {"networks": Table.make("networks", "", [Column(name) for name in rows[0]], rows, options=options)}
+
+
+class TestClaims:
+    def grid(self, **changes: Any) -> Tables:
+        """Of five seeds: k = 2 is learned from n = 100 on, k = 8 at n = 1000 in twice the time; GRU rows to ignore."""
+        learned = {(2, 100): 2.0, (2, 1000): 1.0, (8, 100): None, (8, 1000): 2.0}
+        rows = [
+            {
+                "cell": cell, "kind": kind, "k": k, "n": n, "seed": seed, "epoch": 4.0, "learned": time,
+                "open": 0.02 if time is None else 0.9 + seed / 100, "conduit": 0.01 / k, "open_at_close": 0.6,
+                "conduit_at_close": 0.1, "open_untrained": 0.02, "end_whole": 0.95 + seed / 100,
+                "end_open": 0.9 + seed / 50, "end_whole_at_close": 0.5, "end_open_at_close": 0.7, "end_own": 0.8,
+                "end_own_early": 0.1 * seed, "error": 1e-15 * k, "error_float32": 1e-7 * k, **changes,
+            }
+            for cell in ("lstm", "gru")
+            for kind in ("unseen", "training")
+            for (k, n), time in learned.items()
+            for seed in range(5 if cell == "lstm" else 1)
+        ]  # fmt: skip
+        return networks(rows, figure_2_length=8)
+
+    def test_examples_and_epochs_needed_compare_the_longest_with_the_shortest_conduit(self) -> None:
+        tables = self.grid()
+        assert frequency_claims.examples_needed(tables).value == pytest.approx(math.log2(1000 / 100))
+        assert frequency_claims.epochs_needed(tables).value == pytest.approx(1.0)
+        assert frequency_claims.examples_needed(tables).n == 5
+
+    def test_what_was_never_learned_counts_as_the_next_count_or_the_end(self) -> None:
+        never = self.grid(open=0.02, learned=None)
+        assert frequency_claims.examples_needed(never).value == 0
+        assert frequency_claims.epochs_needed(never).value == 0
+
+    def test_contributions_are_read_at_the_largest_and_the_smallest_count(self) -> None:
+        tables = self.grid()
+        assert frequency_claims.open_minus_conduit(tables, "").value == pytest.approx(0.92 - (0.005 + 0.00125) / 2)
+        assert frequency_claims.open_minus_conduit(tables, "_at_close").value == pytest.approx(0.5)
+        assert frequency_claims.from_conduit(tables).value == pytest.approx(0.003125)
+        assert frequency_claims.untrained(tables).value == pytest.approx(0.02)
+        assert frequency_claims.rare_conduit(tables).value == pytest.approx(math.log10(2 / 8))
+        assert frequency_claims.rare_open(tables).value == pytest.approx(
+            sum(abs(math.log10((0.9 + seed / 100) / 0.02)) for seed in range(5)) / 5
+        )
+
+    def test_the_rise_over_the_prefix_is_that_of_figure_2(self) -> None:
+        tables = self.grid()
+        assert frequency_claims.rise(tables, "").value == pytest.approx(0.97 - 0.94)
+        assert frequency_claims.rise(tables, "_at_close").value == pytest.approx(-0.2)
+        assert frequency_claims.timing(tables).value == pytest.approx(0.6)
+
+    def test_errors_are_the_worst_of_each_seed(self) -> None:
+        assert frequency_claims.error_single(self.grid()).value == pytest.approx(8e-7)
+        assert frequency_claims.error_double(self.grid()).value == pytest.approx(8e-15)
+
+    def test_head_start_and_late_harm_pair_the_seeds_of_two_settings(self) -> None:
+        rows = [
+            {
+                "cell": "lstm", "setting": f"{setting}{suffix}", "kind": kind, "k": k, "seed": seed, "epoch": 8.0,
+                "learned": None if setting == "predictable" and k == 8 else time, "learned_own": 2 * time,
+                "open": 0.9 - (0.2 if setting == "predictable" else 0.0) - seed / 100,
+                "own": (0.5 if suffix else 0.8) - k / 100, "early_jacobians": -1.0 - k + (kind == "training"),
+                "early_carried": -2.0 + (setting == "predictable"),
+            }
+            for setting, time in (("unpredictable", 4.0), ("predictable", 2.0))
+            for suffix in ("", ", as published")
+            for kind in ("unseen", "training")
+            for k in (4, 8)
+            for seed in reversed(range(5))
+        ]  # fmt: skip
+        tables = networks(rows)
+        assert predictability_claims.head_start(tables, min).value == pytest.approx(1.0)
+        assert predictability_claims.head_start(tables, max).value == pytest.approx(math.log2(4 / 8))
+        assert predictability_claims.head_start(tables, min, "learned_own", "training").value == pytest.approx(1.0)
+        assert predictability_claims.late(tables, min).value == pytest.approx(-0.2)
+        assert predictability_claims.late(tables, max, suffix=", as published").value == pytest.approx(-0.2)
+        assert predictability_claims.defect(tables).value == pytest.approx(-0.3)
+        assert predictability_claims.gradient(tables, "carried").value == pytest.approx(1.0)
+        assert predictability_claims.familiar(tables).value == pytest.approx(1.0)
+
+
+class TestSummary:
+    def rows(self) -> list[dict[str, Any]]:
+        labels = {"cell": "lstm", "setting": "random", "k": 2, "n": 10, "kind": "unseen"}
+        return [
+            {**labels, "seed": seed, "epoch": epoch, "open": value}
+            for seed, values in ((0, (0.1, 0.4, 0.6, 0.3)), (1, (0.1, 0.2, 0.3, 0.4)))
+            for epoch, value in zip((0.0, 1.0, 2.0, 3.0), values, strict=True)
+        ]
+
+    def test_learning_time_is_the_first_epoch_above_one_half(self) -> None:
+        assert list(summary.learning_times(self.rows()).values()) == [2.0, None]
+
+    def test_an_epoch_that_was_not_measured_is_the_one_before_it(self) -> None:
+        assert [row["open"] for row in summary.at_epoch(self.rows(), 2.5)] == [0.6, 0.3]
+
+    def test_bands_are_means_with_intervals_within_the_probabilities(self) -> None:
+        first, *_ = summary.bands(self.rows(), ("epoch",), {"open": "open symbol"})
+        assert first == {"epoch": 0.0, "measure": "open symbol", "seeds": 2, "mean": 0.1, "low": 0.1, "high": 0.1}
+        assert summary.band([0.1, 0.9]) == {"seeds": 2, "mean": 0.5, "low": 0.0, "high": 1.0}
+        assert summary.band([0.3]) == {"seeds": 1, "mean": 0.3}
+        assert summary.band([None]) == {"seeds": 0, "mean": None}
