@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from rote.figures.figure import Figure, columns_of, describe, figures, in_order
+from rote.figures.plane_populations import plane_training
 from rote.store import Table
 
 ALONE, GIVEN = "alone", "given all other components"
@@ -38,3 +39,9 @@ def information(table: Table) -> Figure:
     error = base.mark_rule(style="summary").encode(x="low:Q", x2="high:Q")
     chart = alt.layer(bar, error).properties(width=420, height=alt.Step(24))
     return Figure(chart, {"bars": bars}, describe(table))
+
+
+@figures.register("information-training")
+def information_training(table: Table) -> Figure:
+    """Information and gradients over training: each setting's mean, with its interval as a band."""
+    return plane_training(table)

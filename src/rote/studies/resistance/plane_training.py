@@ -44,6 +44,11 @@ class PlaneProgram(Program):
         self._block = -1
 
     def losses(self, step: int) -> Tensor:
+        inputs, targets = self.batch_of(step)
+        return mean_losses(self.model(inputs), targets)
+
+    def batch_of(self, step: int) -> tuple[Tensor, Tensor]:
+        """Inputs [replica, point, 2] and classes of an update."""
         block, within = divmod(step, BLOCK)
         if block != self._block:
             drawn = [self.task.training(seed, block, BLOCK, self.batch) for seed in self.seeds]
@@ -52,13 +57,13 @@ class PlaneProgram(Program):
                 self.device
             )
             self._block = block
-        return _losses(self.model(self._inputs[within]), self._targets[within])
+        return self._inputs[within], self._targets[within]
 
     def measure(self) -> dict[str, Any]:
         (inputs, targets), (corner, corner_targets) = self.seen, self.corner
         logits = self._evaluate(inputs)
         return {
-            "loss": _losses(logits, targets).tolist(),
+            "loss": mean_losses(logits, targets).tolist(),
             "seen": _correct(logits, targets).tolist(),
             "corner": _correct(self._evaluate(corner), corner_targets).tolist(),
         }
@@ -89,7 +94,7 @@ class PlaneProgram(Program):
         return torch.from_numpy(values).to(self.device, self.dtype)
 
 
-def _losses(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, "replica point"]) -> Tensor:
+def mean_losses(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, "replica point"]) -> Tensor:
     return cross_entropy(logits.transpose(1, 2), targets, reduction="none").mean(1)
 
 
