@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
     from rote.models.sequence import SequenceModel, adapt
-    from rote.models.settings import CNNConfig, EncoderDecoderConfig, LanguageModelConfig, MLPConfig
+    from rote.models.settings import CNNConfig, EncoderDecoderConfig, LanguageModelConfig, MLPConfig, TranslatorConfig
+    from rote.models.translator import StackedTranslator
 
 __all__ = [
     "CNN",
@@ -22,6 +23,8 @@ __all__ = [
     "SequenceModel",
     "StackedLanguageModel",
     "StackedMLP",
+    "StackedTranslator",
+    "TranslatorConfig",
     "adapt",
 ]
 __getattr__ = lazily(
@@ -36,6 +39,8 @@ __getattr__ = lazily(
         "SequenceModel": "sequence",
         "StackedLanguageModel": "language_model",
         "StackedMLP": "mlp",
+        "StackedTranslator": "translator",
+        "TranslatorConfig": "settings",
         "adapt": "sequence",
     },
 )

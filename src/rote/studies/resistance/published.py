@@ -25,3 +25,6 @@ GRADIENT_AND_INFORMATION = "I(X; Y) > 0 if and only if dY/dX is not zero"
 LOSS_AND_INFORMATION = "when the loss is reduced, I(prediction; class) increases, so I(X; prediction) > 0"
 INPUT_MOVES_PREDICTION = "an input with information to reduce the loss moves the prediction"
 OUTPUTS_ARE_ENTANGLED = "an output also depends on the other outputs' inputs where these reduce the loss"
+# Section 5.2, Figure 3b: SCAN.
+SCAN_TRAINS_FASTER = "training accuracy increases faster in early training (steps 10-25) in the first setting"
+SCAN_LARGER_GAP = "the gap of training and test accuracy is significantly larger in the first setting"

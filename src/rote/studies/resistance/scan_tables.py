@@ -1,0 +1,141 @@
+"""The tables of the SCAN study, from the rows of every model over training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, median, variance
+
+from rote.claims import mean
+from rote.store import Column, Table
+from rote.studies.resistance import published
+from rote.studies.resistance.summaries import Row, Rows, average, grouped, over_training
+
+EARLY, MIDDLE = (10, 25), (100, 150)  # steps; the first as published
+LAST = 0.2  # share of the steps whose median is taken for the end
+SETTING = Column("setting", "original is the source's A, random its B, replaced its B as in appendix B", "label")
+NOTE = (
+    "Settings: original, the source's A; random, its B as in section 5.2, action words drawn at random; replaced, B as "
+    "in appendix B, 'jump' replaced in training and test."
+)
+INFORMATION: dict[str, Callable[[Row], float]] = {
+    "I(answer's syntax; action word | syntax), bits": lambda row: row["syntax_word"],
+    "I(answer's words; syntax | action word), bits": lambda row: row["word_syntax"],
+    "gradient by action words over other words": lambda row: row["gradient_word"] / row["gradient_syntax"],
+}
+SEED_COLUMNS = (
+    SETTING,
+    Column("seed", "random seed", "label"),
+    Column("train_25", "training accuracy at step 25"),
+    Column("combined_25", "the same without the copies of the command that is added alone"),
+    Column("train_early", "training accuracy, mean over steps 10 to 25"),
+    Column("combined_middle", "training accuracy without copies, mean over steps 100 to 150"),
+    Column("train", "training accuracy at the end, median over the last fifth of the steps"),
+    Column("combined", "the same without copies"),
+    Column("test", "test accuracy at the end, median over the last fifth of the steps"),
+    Column("gap", "train minus test"),
+    Column("all_train", "share of all different training commands that is right with the last weights"),
+    Column("all_test", "share of all test commands that is right with the last weights"),
+    Column("syntax_word_0", "I(answer's syntax; action word | syntax) before training, bits"),
+    Column("syntax_word_early", "the same, mean over steps 10 to 25"),
+    Column("syntax_word", "the same at the end, median over the last fifth of the steps"),
+    Column("syntax_word_others", "the same without 'jump'"),
+    Column("word_syntax", "I(answer's action words; syntax | action word) at the end, bits"),
+    Column("ratio", "gradient by action words over that by the other words, at the end"),
+)
+
+
+def all_tables(runs: Sequence[Mapping[str, Table]], steps: int) -> list[Table]:
+    curves, information, whole = (
+        [row for run in runs for row in run[name].records()] for name in ("curves", "information", "whole")
+    )
+    seeds = per_seed(curves, information, whole, steps)
+    return [
+        _outcome(seeds),
+        _accuracy(curves),
+        over_training(
+            "information", "What the answer takes from the action word and from the syntax", information, INFORMATION,
+            f"Command templates combined with all four action words. {NOTE}", SETTING,
+        ),
+        Table.make("seeds", "Every model", SEED_COLUMNS, seeds, details=True, note=NOTE),
+        Table.make("curves", "Every model over training", runs[0]["curves"].columns, curves, details=True, note=NOTE),
+        Table.make(
+            "measures", "What every model takes from the parts of a command", runs[0]["information"].columns,
+            information, details=True, note=NOTE,
+        ),
+    ]  # fmt: skip
+
+
+def per_seed(curves: Rows, information: Rows, whole: Rows, steps: int) -> list[Row]:
+    told = grouped(information, "setting", "seed")
+    ends = grouped(whole, "setting", "seed")
+    found = []
+    for key, mine in grouped(curves, "setting", "seed").items():
+        row: Row = {"setting": key[0], "seed": key[1]}
+        row |= {f"{name}_25": _at(mine, name, (25, 25)) for name in ("train", "combined")}
+        row |= {"train_early": _at(mine, "train", EARLY), "combined_middle": _at(mine, "combined", MIDDLE)}
+        row |= {name: _end(mine, name, steps) for name in ("train", "combined", "test")}
+        row |= {"gap": row["train"] - row["test"]}
+        row |= {f"all_{name}": ends[key][0][name] for name in ("train", "test")}
+        row |= {"syntax_word_0": told[key][0]["syntax_word"], "syntax_word_early": _at(told[key], "syntax_word", EARLY)}
+        row |= {name: _end(told[key], name, steps) for name in ("syntax_word", "syntax_word_others", "word_syntax")}
+        gradients = [_end(told[key], name, steps) for name in ("gradient_word", "gradient_syntax")]
+        found.append({**row, "ratio": gradients[0] / gradients[1]})
+    return found
+
+
+def _at(rows: Rows, name: str, steps: tuple[int, int]) -> float | None:
+    """Mean over the records between two steps; None where there are none."""
+    return average(row[name] for row in rows if steps[0] <= row["step"] <= steps[1])
+
+
+def _end(rows: Rows, name: str, steps: int) -> float:
+    return float(median(row[name] for row in rows if row["step"] >= (1 - LAST) * steps))
+
+
+def _outcome(seeds: Rows) -> Table:
+    said = {"original": published.SCAN_LARGER_GAP}
+    names = ("train_25", "combined_25", "train", "test", "gap", "syntax_word")
+    rows = []
+    for (setting,), mine in grouped(seeds, "setting").items():
+        gap = mean([row["gap"] for row in mine])
+        rows.append(
+            {"setting": setting, "seeds": len(mine), "published": said.get(setting), "low": gap.low, "high": gap.high}
+            | {name: average(row[name] for row in mine if row[name] is not None) for name in names}
+        )
+    about = {column.name: column for column in SEED_COLUMNS}
+    columns = (
+        SETTING,
+        Column("seeds", "models trained", "label"),
+        Column("published", "what the source reports; it gives no numbers", "published"),
+        *(about[name] for name in names[:5]),
+        Column("low", "lower end of the gap's 95 % interval"),
+        Column("high", "upper end of the gap's 95 % interval"),
+        about["syntax_word"],
+    )
+    return Table.make(
+        "outcome", "SCAN: accuracy on commands as in training and on new combinations", columns, rows,
+        place="Section 5.2", note=f"Means over seeds. {NOTE}",
+    )  # fmt: skip
+
+
+def _accuracy(curves: Rows) -> Table:
+    """Mean and variance over seeds at each recorded step, as in the source's figure."""
+    rows = []
+    for (setting, step), mine in grouped(curves, "setting", "step").items():
+        for measure in ("train", "combined", "test"):
+            values = [row[measure] for row in mine]
+            spread = variance(values) if len(values) > 1 else None
+            rows.append(
+                {"setting": setting, "step": step, "measure": measure, "mean": fmean(values), "variance": spread}
+            )
+    columns = (
+        SETTING,
+        Column("step", "updates", "label"),
+        Column("measure", "train: as in training; combined: without copies of 'jump'; test: new combinations", "label"),
+        Column("mean", "share of commands that is right to the last action, mean over seeds"),
+        Column("variance", "variance over seeds"),
+    )
+    return Table.make(
+        "accuracy", "Training and test accuracy over training", columns, rows, place="Figure 3b",
+        figure="scan-accuracy", details=True, note=f"Bands: one standard deviation over seeds. {NOTE}",
+    )  # fmt: skip
