@@ -55,9 +55,11 @@ class DigitsConfig:
                 f"Got {self.dropout} and {self.slower}."
             )
 
-    def informed_steps(self) -> list[int]:
-        """Recorded steps at which the information is measured: all early ones, then a few."""
+    def informed_steps(self, part: str) -> list[int]:
+        """Recorded steps at which the information is measured: all early ones, then a few; of a remedy two."""
         steps, last = self.training.recorded_steps(), self.training.steps
+        if part in REMEDIES:
+            return [0, last]
         return [step for step in steps if step <= EARLY * last or step % max(1, last // 4) == 0 or step == last]
 
 
@@ -90,7 +92,7 @@ class DigitPairs(Study[DigitsConfig]):
             "crossed": 1, "gradients": 8,
         },
         "quick": {
-            "side": 14, "training.record_every": 10, "evaluated": 400, "crossed": 2, "gradients": 32,
+            "side": 14, "training.record_every": 10, "evaluated": 200, "crossed": 2, "gradients": 32,
         },
         "paper": {"data": "mnist"},
     }  # fmt: skip

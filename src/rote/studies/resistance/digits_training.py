@@ -125,7 +125,7 @@ def train_and_measure(config: DigitsConfig, request: Request, run: Run, progress
     training = config.training
     if request.part == "slow":
         training = replace(training, learning_rate=training.learning_rate * config.slower)
-    program = DigitsProgram(request.part, config, seed, digits, device, config.informed_steps())
+    program = DigitsProgram(request.part, config, seed, digits, device, config.informed_steps(request.part))
     train(program, training, run, progress=progress)
     rows = [
         {"setting": request.part, "seed": seed, "step": row["step"]}

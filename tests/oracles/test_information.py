@@ -1,0 +1,298 @@
+"""Information that input components give about a prediction, against closed forms and brute force, in float64."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from result_checks import assert_draws, assert_survives_saving
+from torch import Tensor, nn
+
+import rote
+from rote.analyses import Information, information
+from rote.analyses.dependence import crossed
+from rote.errors import UsageError
+from rote.testing import check_analysis
+
+F64 = torch.float64
+
+
+def entropy(p: np.ndarray) -> float:
+    return float(-sum(value * math.log2(value) for value in p.ravel() if value > 0))
+
+
+def by_counting(p: np.ndarray) -> dict[str, Any]:
+    """From the joint distribution of (x1, x2, y), x1 and x2 uniform: sums of p log p over its marginals."""
+    joint = p / (p.shape[0] * p.shape[1])
+    h = {"": entropy(joint), "1y": entropy(joint.sum(1)), "2y": entropy(joint.sum(0)), "y": entropy(joint.sum((0, 1)))}
+    n1, n2 = math.log2(p.shape[0]), math.log2(p.shape[1])
+    return {
+        "alone": [n1 + h["y"] - h["1y"], n2 + h["y"] - h["2y"]],
+        "given": [h["2y"] + n1 - h[""], h["1y"] + n2 - h[""]],
+        "total": n1 + n2 + h["y"] - h[""],
+    }
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(2, 6), st.integers(2, 4))
+@settings(max_examples=30)
+def test_crossed_is_the_definition_by_joint_entropies(seed: int, n1: int, n2: int, classes: int) -> None:
+    p = np.random.default_rng(seed).dirichlet(np.full(classes, 0.3), (n1, n2))
+    found, expected = crossed(torch.from_numpy(p)), by_counting(p)
+    assert found.alone.tolist() == pytest.approx(expected["alone"], abs=1e-9)
+    assert found.given.tolist() == pytest.approx(expected["given"], abs=1e-9)
+    assert float(found.total) == pytest.approx(expected["total"], abs=1e-9)
+    chain = found.alone + found.given.flip(0)
+    assert chain.tolist() == pytest.approx([float(found.total)] * 2, abs=1e-12)
+
+
+def test_crossed_takes_many_models_at_once_and_any_number_of_components() -> None:
+    p = torch.rand(3, 4, 5, 6, 2, dtype=F64).softmax(-1)
+    for components in (1, 2, 3):
+        together = crossed(p, components)
+        lead = p.shape[: 4 - components]
+        assert together.alone.shape == (*lead, components)
+        for index in np.ndindex(*lead):
+            alone = crossed(p[index], components)
+            for name in ("alone", "given", "alone_bias", "given_bias", "total"):
+                torch.testing.assert_close(getattr(together, name)[index], getattr(alone, name))
+    one = crossed(p[0, 0, 0], 1)
+    torch.testing.assert_close(one.alone, one.given)
+
+
+def logits_of(weight: list[list[float]]) -> Any:
+    matrix = torch.tensor(weight, dtype=F64)
+    return lambda x1, x2: torch.cat([x1, x2], -1) @ matrix
+
+
+def test_known_cases_of_hard_labels() -> None:
+    bit = torch.tensor([[-1.0], [1.0]], dtype=F64)
+    copy = information((bit, bit), lambda x1, x2: torch.cat([-x1, x1], -1), hard=True)
+    assert copy.alone.tolist() == [1.0, 0.0]
+    assert copy.given.tolist() == [1.0, 0.0]
+    xor = information((bit, bit), lambda x1, x2: torch.cat([x1 * x2, -x1 * x2], -1), hard=True)
+    assert xor.alone.tolist() == [0.0, 0.0]
+    assert xor.given.tolist() == [1.0, 1.0]
+    both = information((bit, bit), lambda x1, x2: (x1 > 0)[:, 0].long() + 2 * (x2 > 0)[:, 0].long())
+    assert both.alone.tolist() == [1.0, 1.0]
+    assert both.total == 2.0
+    assert both.gradient.isnan().all()
+
+
+def test_a_component_that_the_model_ignores_gives_exactly_nothing() -> None:
+    """A floor above zero would be read as a dependence."""
+    x = torch.randn(20, 1, dtype=F64)
+    info = information((x, torch.randn(30, 4, dtype=F64)), lambda x1, x2: torch.cat([x1, x1**2], -1))
+    assert info.given[1] == pytest.approx(0.0, abs=1e-14)
+    assert info.alone[1] == pytest.approx(0.0, abs=1e-14)
+    assert info.gradient[1] == 0.0
+    assert info.given_error[1] == pytest.approx(0.0, abs=1e-14)
+
+
+def test_soft_predictions_of_a_threshold_have_the_information_of_the_channel() -> None:
+    """Class 1 with probability 0.9 where x1 > 0, else 0.1: a binary symmetric channel, 1 - H(0.1) bits."""
+    x = torch.linspace(-1, 1, 40, dtype=F64)[:, None]
+    odds = math.log(9.0) / 2
+    info = information((x, x), lambda x1, x2: torch.cat([-odds * x1.sign(), odds * x1.sign()], -1))
+    assert float(info.alone[0]) == pytest.approx(1 - entropy(np.array([0.1, 0.9])))
+
+
+def population(kind: str) -> tuple[Tensor, Tensor]:
+    """Many values of each component, and the class probabilities of every pair: what a small sample stands for."""
+    random = torch.Generator().manual_seed(0)
+    x1, x2 = (torch.randn(400, generator=random, dtype=F64) for _ in range(2))
+    score = 1.5 * x1[:, None] + 0.8 * x2[None] + 0.7 * x1[:, None] * x2[None]
+    p = torch.stack([score, -score, 0.5 * score**2 - 1], -1)
+    return p.softmax(-1), torch.nn.functional.one_hot(p.argmax(-1), 3).double()
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+@pytest.mark.parametrize("size", [8, 16])
+def test_the_stated_bias_of_a_small_crossed_sample_is_its_bias(kind: str, size: int) -> None:
+    """Simulated: what samples of a few values give on average, less what all values give."""
+    p = population(kind)[kind == "hard"]
+    truth = crossed(p)
+    random = np.random.default_rng(1)
+    estimates, stated = [], []
+    for _ in range(600):
+        rows, columns = (torch.from_numpy(random.choice(400, size, replace=False)) for _ in range(2))
+        found = crossed(p[rows][:, columns])
+        estimates.append(torch.cat([found.alone, found.given]))
+        stated.append(torch.cat([found.alone_bias, found.given_bias]))
+    bias = torch.stack(estimates).mean(0) - torch.cat([truth.alone, truth.given])
+    said = torch.stack(stated).mean(0)
+    noise = torch.stack(estimates).std(0) / 600**0.5
+    given = slice(2, 4)
+    assert (bias[given] < -4 * noise[given]).all()  # there is a bias to state
+    # First order: what is left is at most a third of the largest bias at 8 values, a quarter at 16.
+    allowed = said.abs().max() * (1 / 3 if size == 8 else 1 / 4) + 4 * noise
+    assert ((bias - said).abs() < allowed).all(), (bias, said, noise)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3)).double()
+    x1, x2 = torch.randn(4, 2, dtype=F64), torch.randn(3, 3, dtype=F64)
+
+    def ask(a: Tensor, b: Tensor) -> Tensor:
+        return model(torch.cat([a, b], -1))
+
+    info = information((x1, x2), ask, gradients=1000)
+    norms = torch.zeros(2)
+    step = 1e-6
+    with torch.no_grad():
+        for a in x1:
+            for b in x2:
+                for component, size in ((0, 2), (1, 3)):
+                    square = 0.0
+                    for entry in range(size):
+                        moved = [a.clone(), b.clone()]
+                        moved[component][entry] += step
+                        change = ask(moved[0][None], moved[1][None]) - ask(a[None], b[None])
+                        square += float((change / step).square().sum())
+                    norms[component] += square**0.5 / 12
+    assert info.gradient.tolist() == pytest.approx(norms.tolist(), rel=1e-4)
+    few = information((x1, x2), ask, gradients=5)
+    assert few.gradient.tolist() != info.gradient.tolist()
+    assert information((x1, x2), ask, gradients=0).gradient.isnan().all()
+    with torch.no_grad():
+        assert information((x1, x2), ask, gradients=5).gradient.tolist() == few.gradient.tolist()
+
+
+def test_whole_number_components_have_no_gradient_but_the_others_do() -> None:
+    embedding = nn.Embedding(3, 2)
+    info = information((torch.arange(3), torch.randn(4, 2)), lambda word, x: embedding(word) * x)
+    assert info.gradient[0].isnan()
+    assert info.gradient[1] > 0
+
+
+# --- from samples alone ------------------------------------------------------------------------------------------
+
+
+def gaussian(seed: int, samples: int = 1000) -> tuple[Tensor, Tensor, Tensor]:
+    random = np.random.default_rng(seed)
+    x, z, e = (torch.from_numpy(values) for values in random.standard_normal((3, samples, 1)))
+    return x, z, x + 0.5 * z + e
+
+
+def averaged(make: Any, repeats: int = 12) -> tuple[Tensor, Tensor, Tensor]:
+    found = [information(*make(seed)) for seed in range(1000, 1000 + repeats)]
+    bits = torch.stack([torch.cat([info.alone, info.given]) for info in found])
+    errors = torch.stack([torch.cat([info.alone_error, info.given_error]) for info in found])
+    return bits.mean(0), bits.std(0), errors.mean(0)
+
+
+def test_nearest_neighbors_on_gaussian_variables() -> None:
+    """Counting a point as its own neighbor takes 0.3 bits off; inclusive counts add 0.04 to 0.07."""
+
+    def make(seed: int) -> Any:
+        x, z, y = gaussian(seed)
+        return (x, z), y
+
+    bits, spread, error = averaged(make)
+    exact = [0.5 * math.log2(1 + 1 / 1.25), 0.5 * math.log2(1 + 0.25 / 2), 0.5, 0.5 * math.log2(1.25)]
+    assert bits.tolist() == pytest.approx(exact, abs=0.035)
+    assert (spread < 2.5 * error).all()
+    assert (spread > error / 2.5).all()
+
+
+def test_nearest_neighbors_of_independent_variables_give_nothing() -> None:
+    def make(seed: int) -> Any:
+        x, z, _ = gaussian(seed)
+        return (x, z), torch.from_numpy(np.random.default_rng(100 + seed).standard_normal((1000, 1)))
+
+    bits, _, _ = averaged(make)
+    assert bits.tolist() == pytest.approx([0.0] * 4, abs=0.02)
+
+
+def test_nearest_neighbors_with_labels() -> None:
+    """The class is the sign of the first component. What is missing of the full bit is the stated low bias."""
+
+    def make(seed: int) -> Any:
+        x, z, _ = gaussian(seed)
+        return (x, z), (x[:, 0] > 0).long()
+
+    bits, _, _ = averaged(make)
+    assert bits[[1, 3]].tolist() == pytest.approx([0.0, 0.0], abs=0.02)
+    assert 0.99 < bits[0] <= 1.001
+    assert 0.93 < bits[2] <= 1.001
+
+
+def test_nearest_neighbors_of_labels_alone_are_counts() -> None:
+    random = np.random.default_rng(0)
+    x, z = (torch.from_numpy(random.integers(0, 3, 4000)) for _ in range(2))
+    noise = torch.from_numpy(random.integers(0, 2, 4000))
+    y = (x + noise) % 3
+    info = information((x, z), y)
+    table = np.zeros((3, 3))
+    np.add.at(table, (x.numpy(), y.numpy()), 1 / 4000)
+    counted = entropy(table.sum(0)) + entropy(table.sum(1)) - entropy(table)
+    assert info.alone[0] == pytest.approx(counted, abs=0.005)
+    assert info.given[0] == pytest.approx(math.log2(3) - 1, abs=0.01)
+    assert info.given[1] == pytest.approx(0.0, abs=0.01)
+
+
+def test_both_estimators_agree_where_both_can_be_used() -> None:
+    """Independent uniform components, soft labels drawn from the model's probabilities."""
+    random = np.random.default_rng(0)
+    x1, x2 = torch.from_numpy(random.uniform(-1, 1, (2, 3000, 1)))
+    ask = logits_of([[3.0, -3.0], [1.0, -1.0]])
+    drawn = torch.from_numpy(random.random(3000)) < ask(x1, x2).softmax(-1)[:, 1]
+    seen, free = information((x1, x2), drawn.long()), information((x1[:60], x2[:60]), ask)
+    assert seen.estimator == "knn"
+    assert free.estimator == "crossed"
+    assert seen.alone.tolist() == pytest.approx(free.alone.tolist(), abs=0.03)
+    assert seen.given.tolist() == pytest.approx(free.given.tolist(), abs=0.04)
+
+
+# --- what every analysis keeps -----------------------------------------------------------------------------------
+
+
+def test_the_model_is_left_as_it_was_and_the_result_is_labelled(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).train()
+    x = (torch.randn(5, 1), torch.randn(6, 2))
+
+    def run(network: nn.Module) -> Information:
+        return rote.information(x, lambda a, b: network(torch.cat([a, b], -1)), names=("word", "place"))
+
+    result = check_analysis(run, model)
+    assert_survives_saving(result, tmp_path)
+    drawn = assert_draws(result)
+    assert "word" in drawn
+    assert [row["component"] for row in result.to_table().records()] == ["word", "place"]
+    assert "5 x 6 combinations" in result.to_table().note
+    x1, z, y = gaussian(0, samples=50)
+    observed = information((x1, z), y)
+    assert_survives_saving(observed, tmp_path)
+    assert_draws(observed)
+    assert observed.error == pytest.approx(float(torch.cat([observed.alone_error, observed.given_error]).max()))
+
+
+X = torch.randn(5, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (((), lambda: X), {}, "as many as 'inputs'"),
+        (((X, X), X), {"names": ("a",)}, "as many as 'inputs', all different"),
+        (((X, X), X), {"names": ("a", "a")}, "all different"),
+        (((X, X[:1]), X), {}, r"'X2' of 'inputs' must have at least two values. Got \(1, 1\)"),
+        (((X, X / 0), X), {}, "'X2' of 'inputs' has NaN or infinite values"),
+        (((X, X), X[:4]), {}, "a row for each of the 4 'outputs'.* Got 5, 5. .*give the model"),
+        (((X, X), X), {"neighbors": 4}, "more than 5"),
+        (((X, X), X), {"neighbors": 0}, "'neighbors' at least 1. Got 256 and 0"),
+        (((X, X), lambda a, b: a[:, 0]), {}, r"must give logits \[row, class\] or whole numbers \[row\] for 25 rows"),
+        (((X, X), lambda a, b: torch.cat([a, b])), {}, r"for 25 rows. Got torch.float32 \(50, 1\)"),
+        (((X, X), lambda a, b: torch.cat([a, b / 0], -1)), {}, "NaN or infinite logits"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(arguments: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        information(*arguments, **options)
