@@ -97,7 +97,7 @@ def test_growing_classifiers_are_those_of_scikit_learn() -> None:
         for split, (training, test) in enumerate(halves):
             model = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(values[training, :size], labels[training])
             assert accuracies[split] == pytest.approx(model.score(values[test, :size], labels[test]), abs=0.011)
-            found = growing.coefficients[split, :, 1:]
+            found = growing.coefficients[:, split, 1:]
             np.testing.assert_allclose(found, model.coef_, atol=0.01)
     assert growing.unconverged == 0
 

@@ -25,59 +25,54 @@ HALVINGS = 30
 
 
 class GrowingClassifiers:
-    """One classifier per split, on the units given to ``add`` so far."""
+    """One classifier per split, on the units given to ``add`` so far. Samples are the last axis: the sums over classes
+    then run along memory, which is most of the work."""
 
     def __init__(
         self, target: np.ndarray, classes: int, halves: Sequence[tuple[np.ndarray, np.ndarray]], c: float, limit: int
     ) -> None:
         self.target, self.limit, self.unconverged = torch.from_numpy(target), limit, 0
-        self.values = torch.ones(len(target), 1, dtype=torch.float64)  # the first column is the intercept's
-        self.coefficients = torch.zeros(len(halves), classes, 1, dtype=torch.float64)
-        self.weights = torch.zeros(len(target), len(halves), dtype=torch.float64)  # 1/n where a sample is trained on
+        self.values = torch.ones(1, len(target), dtype=torch.float64)  # the first row is the intercept's
+        self.coefficients = torch.zeros(classes, len(halves), 1, dtype=torch.float64)
+        self.weights = torch.zeros(len(halves), len(target), dtype=torch.float64)  # 1/n where a sample is trained on
         for split, (training, _) in enumerate(halves):
-            self.weights[training, split] = 1 / len(training)
+            self.weights[split, training] = 1 / len(training)
         self.tests = [torch.from_numpy(test) for _, test in halves]
-        self.penalty = torch.tensor([1 / (c * len(training)) for training, _ in halves], dtype=torch.float64)
-        self.hot = torch.nn.functional.one_hot(self.target, classes).double()[:, None]
+        self.penalty = torch.tensor([1 / (c * len(training)) for training, _ in halves], dtype=torch.float64)[:, None]
+        self.hot = torch.nn.functional.one_hot(self.target, classes).double().T[:, None] * self.weights
 
     def add(self, unit: np.ndarray) -> np.ndarray:
         """Accuracy on each split's test samples with one more unit (its value for every sample)."""
-        self.values = torch.cat([self.values, torch.from_numpy(unit)[:, None]], 1)
-        splits, classes, size = self.coefficients.shape
-        start = torch.cat([self.coefficients, torch.zeros(splits, classes, 1, dtype=torch.float64)], 2)
-        found, gradient = self._minimize(start.flatten(1))
-        self.coefficients = found.view(splits, classes, size + 1)
-        self.unconverged += int((gradient.abs().amax(1) > TOLERANCE).sum())
-        guesses = self._logits(found).argmax(-1)
-        right = guesses == self.target[:, None]
-        return np.array([float(right[test, split].double().mean()) for split, test in enumerate(self.tests)])
+        self.values = torch.cat([self.values, torch.from_numpy(unit)[None]])
+        start = torch.cat([self.coefficients, torch.zeros_like(self.coefficients[..., :1])], 2)
+        self.coefficients, gradient = self._minimize(start)
+        self.unconverged += int((_largest(gradient) > TOLERANCE).sum())
+        right = self._logits(self.coefficients).argmax(0) == self.target
+        return np.array([float(right[split, test].double().mean()) for split, test in enumerate(self.tests)])
 
-    def _logits(self, flat: Float[Tensor, "split parameter"]) -> Float[Tensor, "sample split class"]:
-        splits, classes, _ = self.coefficients.shape
-        return (self.values @ flat.view(splits * classes, -1).T).view(-1, splits, classes)
+    def _logits(self, point: Float[Tensor, "class split unit"]) -> Float[Tensor, "class split sample"]:
+        return (point.flatten(0, 1) @ self.values).view(*point.shape[:2], -1)
 
-    def _loss(self, flat: Tensor) -> tuple[Float[Tensor, " split"], Float[Tensor, "split parameter"]]:
+    def _loss(self, point: Tensor) -> tuple[Float[Tensor, " split"], Float[Tensor, "class split unit"]]:
         """Loss and gradient of every split."""
-        splits, classes, _ = self.coefficients.shape
-        logs = self._logits(flat).log_softmax(-1)
-        shaped = flat.view(splits, classes, -1)
-        penalized = shaped * self.penalty[:, None, None]
-        penalized[:, :, 0] = 0  # intercepts are free
-        loss = -(logs * self.hot).sum(-1).mul(self.weights).sum(0) + (shaped * penalized).sum((1, 2)) / 2
-        wrong = (logs.exp() - self.hot) * self.weights[..., None]
-        gradient = (wrong.flatten(1).T @ self.values).view_as(shaped) + penalized
-        return loss, gradient.flatten(1)
+        logs = self._logits(point).log_softmax(0)
+        penalized = point * self.penalty
+        penalized[..., 0] = 0  # intercepts are free
+        loss = (point * penalized).sum((0, 2)) / 2 - (logs * self.hot).sum((0, 2))
+        wrong = logs.exp_().mul_(self.weights).sub_(self.hot)
+        gradient = (wrong.flatten(0, 1) @ self.values.T).view_as(point)
+        return loss, gradient + penalized
 
     def _minimize(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """L-BFGS with halving, every split with its own step length; a split that has converged stands still."""
         loss, gradient = self._loss(point)
         pairs: list[tuple[Tensor, Tensor, Tensor]] = []  # step, change of gradient, 1 / their product
         for _ in range(self.limit):
-            moving = gradient.abs().amax(1) > TOLERANCE
+            moving = _largest(gradient) > TOLERANCE
             if not bool(moving.any()):
                 break
             direction = _direction(gradient, pairs) * moving[:, None]
-            slope = (direction * gradient).sum(1)
+            slope = _inner(direction, gradient)
             length = torch.ones_like(loss)
             for _ in range(HALVINGS):
                 tried = point + length[:, None] * direction
@@ -87,25 +82,33 @@ class GrowingClassifiers:
                     break
                 length = torch.where(short, length / 2, length)
             step, change = tried - point, new_gradient - gradient
-            curved = (step * change).sum(1)
-            inverse = torch.where(curved > 1e-12 * change.square().sum(1), 1 / curved, torch.zeros_like(curved))
+            curved = _inner(step, change)
+            inverse = torch.where(curved > 1e-12 * _inner(change, change), 1 / curved, torch.zeros_like(curved))
             pairs = [*pairs[-(MEMORY - 1) :], (step, change, inverse)]
             point, loss, gradient = tried, new_loss, new_gradient
         return point, gradient
 
 
+def _inner(first: Tensor, second: Tensor) -> Float[Tensor, " split"]:
+    return torch.einsum("csu,csu->s", first, second)
+
+
+def _largest(gradient: Tensor) -> Float[Tensor, " split"]:
+    return gradient.abs().amax((0, 2))
+
+
 def _direction(gradient: Tensor, pairs: Sequence[tuple[Tensor, Tensor, Tensor]]) -> Tensor:
     """Where the quadratic model of the last steps has its minimum (the two-loop recursion), split by split."""
     if not pairs:
-        return -gradient / gradient.norm(dim=1, keepdim=True).clamp(min=1.0)
+        return -gradient / _inner(gradient, gradient).sqrt().clamp(min=1.0)[:, None]
     result, shares = gradient, []
     for step, change, inverse in reversed(pairs):
-        share = inverse * (step * result).sum(1)
+        share = inverse * _inner(step, result)
         shares.append(share)
         result = result - share[:, None] * change
     step, change, inverse = pairs[-1]
-    size = change.square().sum(1) * inverse
+    size = _inner(change, change) * inverse
     result = result / torch.where(size > 0, size, torch.ones_like(size))[:, None]
     for (step, change, inverse), share in zip(pairs, reversed(shares), strict=True):
-        result = result + (share - inverse * (change * result).sum(1))[:, None] * step
+        result = result + (share - inverse * _inner(change, result))[:, None] * step
     return -result

@@ -65,8 +65,9 @@ class Stacked(Plain):
         self._gathered: dict[int, tuple[Tensor, list[_Use]]] = {}
 
     def linear(self, value: Tensor, weight: Tensor) -> Tensor:
-        if not (weight.requires_grad and torch.is_grad_enabled()):
-            return stacked_linear(value, weight)
+        if not weight.requires_grad or not torch.is_grad_enabled():
+            frozen: Tensor = _Linear.apply(value, weight, None, None, 0)  # type: ignore[no-untyped-call]
+            return frozen
         whole = weight if weight._base is None else weight._base
         if id(whole) not in self._gathered:
             uses: list[_Use] = []
@@ -112,20 +113,24 @@ class _Gather(torch.autograd.Function):
 
 
 class _Linear(torch.autograd.Function):
-    """``value @ weight.T``; the weight's part of the backward pass is left to ``_Gather``."""
+    """``value @ weight.T``; the weight's part of the backward pass is left to ``_Gather``, if it is trained at all."""
 
     @staticmethod
-    def forward(ctx: Any, value: Tensor, weight: Tensor, token: Tensor, uses: list[_Use], first: int) -> Tensor:
+    def forward(
+        ctx: Any, value: Tensor, weight: Tensor, token: Tensor | None, uses: list[_Use] | None, first: int
+    ) -> Tensor:
         ctx.save_for_backward(value, weight)
         ctx.uses, ctx.first = uses, first
         return stacked_linear(value, weight)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, None, Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, None, Tensor | None, None, None]:
         (gradient,) = gradients
         value, weight = ctx.saved_tensors
-        ctx.uses.append((ctx.first, value, gradient))
         back = torch.bmm(gradient, weight) if ctx.needs_input_grad[0] else None
+        if ctx.uses is None:
+            return back, None, None, None, None
+        ctx.uses.append((ctx.first, value, gradient))
         return back, None, gradient.new_zeros(()), None, None
 
 
