@@ -23,13 +23,13 @@ def digits_accuracy(table: Table) -> Figure:
     """Training and test accuracy of both settings over training, with one standard deviation as a band (Figure 3a)."""
     rows = [_with_band(row) for row in columns_of(table, "setting", "step", "measure", "mean", "variance")]
     settings, kinds = in_order(rows, "setting"), list(KINDS.values())
-    dashes = alt.Scale(domain=kinds, range=[[1, 0], [5, 3]])
-    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420)
+    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
     base = alt.Chart(alt.NamedData("rows")).encode(
         x=alt.X("step:Q", title="step", axis=alt.Axis(grid=False)),
         color=alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=legend),
-        strokeDash=alt.StrokeDash("on:N", scale=dashes, legend=legend),
+        detail="on:N",
     )
+    dash = alt.StrokeDash("on:N", scale=alt.Scale(domain=kinds, range=[[1, 0], [5, 3]]), legend=legend)
     y = alt.Y("mean:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
     tips = [
         alt.Tooltip("setting:N"),
@@ -39,7 +39,7 @@ def digits_accuracy(table: Table) -> Figure:
         alt.Tooltip("variance:Q", title="variance over seeds", format=".2g"),
     ]
     band = base.transform_filter("isValid(datum.low)").mark_area(clip=True, opacity=0.18).encode(y="low:Q", y2="high:Q")
-    line = base.mark_line(strokeWidth=2).encode(y=y)
+    line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)
     points = base.mark_point(filled=True, size=22).encode(y=y, tooltip=tips)
     chart = alt.layer(band, line, points).properties(width=560, height=300)
     return Figure(chart, {"rows": rows}, describe(table))
@@ -65,11 +65,8 @@ def _remedy_panel(name: str, title: str, bounds: tuple[str, str] | None, setting
     y = alt.Y("setting:N", sort=settings, title=None, axis=alt.Axis(labels=name == "train", ticks=False))
     base = alt.Chart(alt.NamedData("rows")).encode(y=y)
     tips = [alt.Tooltip("about:N", title="setting"), alt.Tooltip(f"{name}:Q", title=title, format=".3f")]
-    dot = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=alt.X(f"{name}:Q", title=title, scale=alt.Scale(zero=True)),
-        color=alt.Color("setting:N", scale=alt.Scale(domain=settings[:2]), legend=None),
-        tooltip=tips,
-    )
+    x = alt.X(f"{name}:Q", title=title, scale=alt.Scale(zero=True))
+    dot = base.mark_point(style="summary-point", filled=True).encode(x=x, tooltip=tips)
     low, high = bounds or (name, name)
     known = base.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
     interval = known.mark_rule(style="summary").encode(x=f"{low}:Q", x2=f"{high}:Q")
