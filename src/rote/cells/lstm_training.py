@@ -17,6 +17,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+CACHED = 2**18  # numbers that stay in the processor's cache
+
 
 def run_lstm(
     table: Float[Tensor, "entry rows"],
@@ -32,67 +34,90 @@ def run_lstm(
     return states
 
 
-def steps(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first token of each step and the one behind its last."""
-    first = 0
-    for size in sizes:
-        yield first, first + size
-        first += size
-
-
 class _LSTM(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, table: Tensor, entries: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor, sizes: tuple[int, ...]
     ) -> Tensor:
-        gates = table.index_select(0, entries.flatten()).view(*entries.shape, -1)
-        states, before, memory, bent = (hidden.new_empty(*entries.shape, hidden.shape[-1]) for _ in range(4))
-        across, h, c = weight.mT.contiguous(), hidden, cell
-        for first, end in steps(sizes):
-            now, rows = gates[:, first:end], end - first
-            h_before = before[:, first:end].copy_(h[:, :rows])
-            now.baddbmm_(h_before, across)
-            i, f, g, o = now.chunk(4, dim=-1)
-            g.mul_(2)
-            now.sigmoid_()
+        gates = _doubled(table, -1).index_select(0, entries.flatten()).view(*entries.shape, -1)
+        states, memory, bent = (hidden.new_empty(*entries.shape, hidden.shape[-1]) for _ in range(3))
+        across, h, c = _doubled(weight, -2).mT.contiguous(), hidden, cell
+        for now, (i, f, g, o), h_now, c_now, bent_now in zip(
+            gates.split(sizes, 1),
+            zip(*(part.split(sizes, 1) for part in gates.chunk(4, -1)), strict=True),
+            *(values.split(sizes, 1) for values in (states, memory, bent)),
+            strict=True,
+        ):
+            rows = now.shape[1]
+            now.baddbmm_(h[:, :rows], across).sigmoid_()
             g.mul_(2).sub_(1)
-            c = torch.mul(f, c[:, :rows], out=memory[:, first:end]).addcmul_(i, g)
-            squashed = torch.mul(c, 2, out=bent[:, first:end]).sigmoid_().mul_(2).sub_(1)
-            h = torch.mul(o, squashed, out=states[:, first:end])
-        ctx.save_for_backward(entries, weight, cell)
-        ctx.kept, ctx.sizes, ctx.entries = (gates, before, memory, bent), sizes, len(table)
+            c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g)
+            torch.mul(c, 2, out=bent_now).sigmoid_().mul_(2).sub_(1)
+            h = torch.mul(o, bent_now, out=h_now)
+        ctx.save_for_backward(entries, weight, hidden, cell, states)
+        ctx.kept, ctx.sizes, ctx.entries = (gates, memory, bent), sizes, len(table)
         return states
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
-        entries, weight, cell = ctx.saved_tensors
-        gates, before, memory, bent = ctx.kept
-        replicas, rows, size = cell.shape
-        dh, dc = torch.zeros_like(cell), torch.zeros_like(cell)
-        changes, slopes, one = cell.new_empty(replicas, rows, 4 * size), torch.empty_like(cell), cell.new_ones(())
-        ends = list(steps(ctx.sizes))
-        for t in reversed(range(len(ends))):
-            first, end = ends[t]
-            rows = end - first
-            now, flat, slope = gates[:, first:end], bent[:, first:end], slopes[:, :rows]
-            dh_now, dc_now, change = dh[:, :rows], dc[:, :rows], changes[:, :rows]
-            c_before = memory[:, ends[t - 1][0] : ends[t - 1][0] + rows] if t else cell[:, :rows]
-            i, f, g, o = now.chunk(4, dim=-1)
-            by_gate = change.view(replicas, rows, 4, size)
-            d_i, d_f, d_g, d_o = by_gate.unbind(2)
-            dh_now += gradients[0][:, first:end]
-            dc_now.addcmul_(dh_now, torch.addcmul(one, flat, flat, value=-1, out=slope).mul_(o))
-            torch.addcmul(now, now, now, value=-1, out=change)  # sigmoid' = s (1 - s)
-            torch.addcmul(one, g, g, value=-1, out=d_g).mul_(i)  # tanh' = 1 - g g
-            d_i.mul_(g)
-            d_f.mul_(c_before)
-            d_o.mul_(flat).mul_(dh_now)
-            by_gate[:, :, :3].mul_(dc_now[:, :, None])
-            dc_now.mul_(f)
-            now.copy_(change)  # the gates are not needed any more: their place takes their gradients
-            torch.bmm(now, weight, out=dh_now)
-        d_weight = torch.bmm(gates.mT, before)
+        entries, weight, hidden, cell, states = ctx.saved_tensors
+        gates, memory, bent = ctx.kept
+        earlier = _before(memory, cell, ctx.sizes)
+        dh, dc = torch.zeros_like(hidden), torch.zeros_like(cell)
+        for first, end, sizes in reversed(list(_pieces(ctx.sizes, gates))):
+            changes = gates[:, first:end]
+            slopes, forget = _slopes(changes, earlier[:, first:end], bent[:, first:end])
+            by_gate = changes.unflatten(-1, (4, -1))
+            values = (changes, gradients[0][:, first:end], slopes, forget, by_gate[:, :, :3], by_gate[:, :, 3])
+            parts = [value.split(sizes, 1) for value in values]
+            for change, gradient, slope, f, by_cell, by_hidden in reversed(list(zip(*parts, strict=True))):
+                dh_now, dc_now = dh[:, : change.shape[1]], dc[:, : change.shape[1]]
+                dh_now += gradient
+                dc_now.addcmul_(dh_now, slope)
+                by_cell.mul_(dc_now[:, :, None])
+                by_hidden.mul_(dh_now)
+                dc_now.mul_(f)
+                torch.bmm(change, weight, out=dh_now)
         d_table = torch.ops.aten.embedding_dense_backward(
             gates.flatten(0, 1), entries.flatten(), ctx.entries, -1, False
         )
-        return d_table, None, d_weight, dh, dc, None
+        return d_table, None, torch.bmm(gates.mT, _before(states, hidden, ctx.sizes)), dh, dc, None
+
+
+def _doubled(values: Tensor, axis: int) -> Tensor:
+    """With twice the candidate's part, for tanh(x) = 2 sigmoid(2 x) - 1."""
+    made = values.clone(memory_format=torch.contiguous_format)
+    made.chunk(4, axis)[2].mul_(2)
+    return made
+
+
+def _before(values: Tensor, first: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The values with which each step began, packed alike."""
+    earlier = [first, *values.split(sizes, 1)[:-1]]
+    return torch.cat([value[:, :size] for value, size in zip(earlier, sizes, strict=True)], 1)
+
+
+def _pieces(sizes: tuple[int, ...], gates: Tensor) -> Iterator[tuple[int, int, list[int]]]:
+    """Steps as often together as fit into the processor's cache: first token, end, sizes."""
+    most = CACHED // (len(gates) * gates.shape[-1])
+    first, piece = 0, list[int]()
+    for size in sizes:
+        if piece and sum(piece) + size > most:
+            yield first, first + sum(piece), piece
+            first, piece = first + sum(piece), []
+        piece.append(size)
+    yield first, first + sum(piece), piece
+
+
+def _slopes(gates: Tensor, memory: Tensor, bent: Tensor) -> tuple[Tensor, Tensor]:
+    """Everything in the derivatives that does not go from step to step, for several steps at once. Gates become their
+    own derivatives before they are squashed, by the cell (input, forget, candidate) and by the hidden state (output).
+    Returns those of the hidden state and of the cell by the cell."""
+    i, f, g, o = gates.chunk(4, -1)
+    one, entering, forget = gates.new_ones(()), i.clone(), f.clone()
+    slopes = torch.addcmul(one, bent, bent, value=-1).mul_(o)
+    i.addcmul_(i, i, value=-1).mul_(g)  # sigmoid' = s (1 - s)
+    f.addcmul_(f, f, value=-1).mul_(memory)
+    torch.addcmul(one, g, g, value=-1, out=g).mul_(entering)  # tanh' = 1 - g g
+    o.addcmul_(o, o, value=-1).mul_(bent)
+    return slopes, forget

@@ -7,6 +7,7 @@ sizes of the steps, so that a row may compute a few tokens more than it has: the
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import embedding
 
 from rote.cells import Cell, LSTMCell, Stacked
-from rote.cells.lstm_training import run_lstm, steps
+from rote.cells.lstm_training import run_lstm
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Shaped
@@ -61,8 +62,8 @@ class Pairs:
     """A batch of pairs for every replica. Rows are in the order of the outputs' lengths; ``order`` undoes it."""
 
     order: Int[Tensor, "replica row"]
-    forward: Int[Tensor, "replica token"]  # inputs, packed
-    backward: Int[Tensor, "replica token"]  # the same, each row from its end
+    forward: Int[Tensor, "replica word"]  # inputs, packed
+    backward: Int[Tensor, "replica word"]  # the same, each row from its end
     input_sizes: tuple[int, ...]
     forward_at: Int[Tensor, "replica row position"]  # the token of ``forward`` that has read up to a position
     backward_at: Int[Tensor, "replica row position"]
@@ -149,10 +150,21 @@ def run_ragged(
         return run_lstm(table, tokens + offset, cell.weight_hh, start, start, sizes)
     inputs = embedding(tokens + offset, projected.flatten(0, 1))
     state, hidden = tuple(start for _ in cell.state_names), []
-    for first, end in steps(sizes):
-        state = cell.step(a, inputs[:, first:end], tuple(part[:, : end - first] for part in state))
+    for now in inputs.split(tuple(sizes), 1):
+        state = cell.step(a, now, tuple(part[:, : now.shape[1]] for part in state))
         hidden.append(state[0])
     return torch.cat(hidden, 1)
+
+
+def join(one: Cell, other: Cell) -> Cell:
+    """Two stacked cells of one kind and size as one, the replicas of the first before those of the second."""
+    made = copy.copy(one)
+    theirs = other._parameters
+    made._parameters = {
+        name: None if mine is None else torch.cat([mine, theirs[name]])  # type: ignore[misc, list-item]
+        for name, mine in one._parameters.items()
+    }
+    return made
 
 
 def gather(values: Float[Tensor, "replica token unit"], at: Tensor) -> Tensor:

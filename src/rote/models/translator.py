@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from rote.cells import Cell, Initialization, Stacked, cells, stack, stacked_linear
-from rote.models.ragged import Pairs, gather, run_ragged
+from rote.models.ragged import Pairs, gather, join, run_ragged
 from rote.models.settings import TranslatorConfig
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class StackedTranslator(nn.Module):
         return len(self.words)
 
     def forward(
-        self, pairs: Pairs, words: Float[Tensor, "replica symbol size"] | None = None
+        self, pairs: Pairs, words: Float[Tensor, "replica entry size"] | None = None
     ) -> Float[Tensor, "replica symbol place"]:
         """Logits at every place of the blocks, the decoder being fed with the targets. ``words``: the vectors of the
         input symbols, in place of the model's own."""
@@ -81,18 +81,16 @@ class StackedTranslator(nn.Module):
         return torch.baddbmm(self.readout_bias[..., None], self.readout, merged.mT)
 
     def encode(
-        self, pairs: Pairs, words: Float[Tensor, "replica symbol size"]
+        self, pairs: Pairs, words: Float[Tensor, "replica entry size"]
     ) -> tuple[Float[Tensor, "replica row position unit"], Float[Tensor, "replica row state"]]:
         """Keys at every position, and the decoder's state at the beginning."""
-        none = words.new_zeros(self.replicas, pairs.input_sizes[0], self.config.hidden)
-        directions = (
-            (self.forward_cell, pairs.forward, pairs.forward_at),
-            (self.backward_cell, pairs.backward, pairs.backward_at),
+        both = join(self.forward_cell, self.backward_cell)
+        tokens, at = (
+            torch.cat(pair) for pair in ((pairs.forward, pairs.backward), (pairs.forward_at, pairs.backward_at))
         )
-        keys = torch.cat(
-            [gather(run_ragged(cell, words, tokens, pairs.input_sizes, none), at) for cell, tokens, at in directions],
-            -1,
-        )
+        none = words.new_zeros(2 * self.replicas, pairs.input_sizes[0], self.config.hidden)
+        states = gather(run_ragged(both, words.repeat(2, 1, 1), tokens, pairs.input_sizes, none), at)
+        keys = torch.cat(states.chunk(2), -1)
         last = keys.gather(2, pairs.ends[..., None, None].expand(-1, -1, 1, keys.shape[-1]))
         return keys, torch.cat([keys[:, :, 0], last[:, :, 0]], -1)
 
