@@ -94,7 +94,7 @@ class DigitPairs(Study[DigitsConfig]):
         "quick": {
             "side": 14, "training.record_every": 10, "evaluated": 200, "crossed": 2, "gradients": 32,
         },
-        "paper": {"data": "mnist"},
+        "paper": {"data": "mnist", "evaluated": 500},
     }  # fmt: skip
     default = DigitsConfig()
 
