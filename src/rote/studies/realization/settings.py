@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rote.config import at_least
 from rote.models import EncoderDecoderConfig
 from rote.tasks.lookup import LookupTask
 from rote.training import TrainingConfig
+
+KINDS = ("baseline", "guided")
+SMOKE: Mapping[str, object] = {
+    "seeds": 2, "model.hidden": 16, "training.batch": 16, "training.steps": 30, "training.record_every": 15,
+}  # fmt: skip
+QUICK: Mapping[str, object] = {
+    "model.hidden": 192, "training.batch": 4, "training.learning_rate": 0.002, "training.steps": 1450,
+    "training.record_every": 29,
+}  # fmt: skip
 
 
 def published_training() -> TrainingConfig:

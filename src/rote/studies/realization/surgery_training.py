@@ -14,8 +14,8 @@ from rote.analyses.neurons import strong_neurons
 from rote.analyses.surgery import substitute
 from rote.models import EncoderDecoder
 from rote.store import Run
-from rote.studies.realization.accuracy import KINDS, load_models, model_requests
-from rote.studies.realization.settings import LookupModelConfig
+from rote.studies.realization.accuracy import load_models, model_requests
+from rote.studies.realization.settings import KINDS, LookupModelConfig
 from rote.studies.realization.training import LookupData, LookupProgram
 from rote.studies.study import Progress
 from rote.training import train

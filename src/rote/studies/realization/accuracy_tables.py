@@ -1,0 +1,130 @@
+"""The tables of lookup-accuracy: Tables 5 and 6 of source 002 with ours beside them, and training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rote.store import Column, Table
+from rote.studies.realization import published
+from rote.studies.realization.settings import KINDS
+from rote.studies.summaries import BAND, band, bands, grouped
+
+SETS = ("heldout_compositions", "heldout_inputs", "heldout_tables", "new_compositions")
+LONGER = ("longer_seen", "longer_incremental", "longer_new")
+SHOWN_MEASURES = {
+    "validation_loss": "validation loss",
+    "heldout_compositions": "heldout compositions",
+    "heldout_tables": "heldout tables",
+    "new_compositions": "new compositions",
+}
+LABELS = (
+    Column("cell", "recurrent unit of encoder and decoder", "label"),
+    Column("model", "baseline, or guided by attention targets", "label"),
+    Column("seed", "of initial weights and order of the examples", "label"),
+)
+
+
+def accuracy_tables(seeds: Table) -> list[Table]:
+    """Tables 5 and 6, the summary with longer compositions, and every model."""
+    rows = seeds.records()
+    found = [_published_table(rows, model, number) for model, number in zip(KINDS, ("Table 5", "Table 6"), strict=True)]
+    return [*found, _summary(rows), _every_model(rows)]
+
+
+def _published_table(rows: Sequence[dict[str, Any]], model: str, place: str) -> Table:
+    """Runs in rows, sets in columns, as the source prints them. Its runs and ours are not the same networks."""
+    first = rows[0]["cell"]
+    mine = [row for row in rows if row["model"] == model and row["cell"] == first]
+    wide = []
+    for number, ((seed,), group) in enumerate(grouped(mine, ("seed",)).items()):
+        row: dict[str, Any] = {"run": number + 1, "seed": seed}
+        for name in SETS:
+            row[name] = next((one["accuracy"] for one in group if one["split"] == name), None)
+            theirs = published.ACCURACY[model][name]
+            row[f"{name}_published"] = theirs[number] if number < len(theirs) else None
+        wide.append(row)
+    columns = [Column("run", role="label"), Column("seed", "of ours", "label")]
+    for name in SETS:
+        columns += [
+            Column(name, "sequence accuracy, ours"),
+            Column(f"{name}_published", "the source's run of this number", "published"),
+        ]
+    return Table.make(
+        f"accuracy-{model}", f"Sequence accuracy of the {model} models ({first})", columns, wide, place=place,
+        note="Models with the lowest validation loss. Run by run the two are different networks: compare the ranges.",
+    )  # fmt: skip
+
+
+def _summary(rows: Sequence[dict[str, Any]]) -> Table:
+    long = []
+    for (cell, model, split), group in grouped(rows, ("cell", "model", "split")).items():
+        low, high = published_range(cell, model, split)
+        last = [row["last"] for row in group if row["last"] is not None]
+        found = band([row["accuracy"] for row in group], (0.0, 1.0))
+        long.append(
+            {
+                "cell": cell, "model": model, "split": split, **found,
+                "last": sum(last) / len(last) if last else None, "published_low": low, "published_high": high,
+            }
+        )  # fmt: skip
+    columns = (
+        *LABELS[:2],
+        Column("split", "which examples", "label"),
+        *BAND,
+        Column("last", "mean after the last epoch instead of at the lowest validation loss"),
+        Column("published_low", "lowest published run", "published"),
+        Column("published_high", "highest published run", "published"),
+    )
+    return Table.make(
+        "accuracy-summary", "Sequence accuracy on every split", columns, long, place="Tables 5 and 6",
+        note="Published values of LSTM models and of longer compositions are from the authors' model collection.",
+    )  # fmt: skip
+
+
+def published_range(cell: str, model: str, split: str) -> tuple[float | None, float | None]:
+    if cell == "gru" and split in SETS:
+        runs = published.ACCURACY[model][split]
+        return min(runs), max(runs)
+    known = published.LSTM_RANGE if cell == "lstm" else published.LONGER_RANGE if cell == "gru" else {}
+    return known.get((model, split), (None, None))
+
+
+def _every_model(rows: Sequence[dict[str, Any]]) -> Table:
+    shown = []
+    for row in rows:
+        if row["split"] in (*SETS, *LONGER):
+            low, high = published_range(row["cell"], row["model"], row["split"])
+            shown.append({**row, "published_low": low, "published_high": high})
+    shown.sort(key=lambda row: (*SETS, *LONGER).index(row["split"]))
+    columns = (
+        *LABELS,
+        Column("split", "which examples", "label"),
+        Column("accuracy", "share of sequences right in every position"),
+        Column("last", "the same after the last epoch"),
+        Column("published_low", "lowest published run", "published"),
+        Column("published_high", "highest published run", "published"),
+    )
+    return Table.make(
+        "accuracy", "Sequence accuracy of every model", columns, shown, place="Tables 5 and 6",
+        figure="lookup-accuracy", details=True,
+    )  # fmt: skip
+
+
+def curves_table(curves: Table) -> Table:
+    rows = [
+        {**row, "measure": SHOWN_MEASURES[row["measure"]]}
+        for row in curves.records()
+        if row["measure"] in SHOWN_MEASURES
+    ]
+    names = ("cell", "model", "epoch", "measure")
+    columns = (
+        *LABELS[:2],
+        Column("epoch", "passes over the training examples", "label"),
+        Column("measure", "sequence accuracy on a split, or the loss that models are selected by", "label"),
+        *BAND,
+    )
+    return Table.make(
+        "curves", "Accuracy and validation loss over training", columns, bands(rows, names, "value"),
+        place="Not in the source", figure="lookup-curves", details=True, note="Bands: 95 % intervals over seeds.",
+    )  # fmt: skip

@@ -1,0 +1,285 @@
+"""Six ways to look inside one lookup model: what is read from its weights and activations, as rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rote.analyses import activation_distribution, gate_saturation, neuron_graph, trace
+from rote.analyses.diagnosis import Ranking, diagnose_by
+from rote.analyses.neurons import Strength, strong_neurons
+from rote.analyses.trace import Trace
+from rote.analyses.weights import gini
+from rote.models import EncoderDecoder
+from rote.studies.realization import published
+from rote.studies.realization.training import LookupData, correct
+from rote.tasks.lookup import START, Example, LookupTask
+
+Row = dict[str, Any]
+PARTS = ("encoder", "decoder")
+KNOWN = ("train", "validation", "heldout_inputs", "heldout_compositions", "heldout_tables", "new_compositions")
+TESTED = ("heldout_compositions", "heldout_tables", "new_compositions")  # whose activations Figures 3 and 4 show
+GATES = {"update": "z", "reset": "r", "input": "i", "forget": "f", "candidate": "n", "output": "o"}
+STRONG_UNITS = 0.05  # section 4.1: the strongest units
+NARROW = 0.5  # a range of values below this counts as narrow; all of it is 2
+OFF_AXES = 0.05  # a gate is off both axes when it is shut and open at more than this share of the steps each
+SHOWN_NEURONS = 50  # Figure 3
+GRAPHS = (("encoder", "weight_hh", "h"), ("decoder", "weight_ih", "i"))  # which weights Figure 2 looks at
+
+
+class InsideModel:
+    """One model, a population of one, with its activations on all known rows and on the test rows."""
+
+    def __init__(self, model: EncoderDecoder, task: LookupTask) -> None:
+        splits = task.splits()
+        rows = {
+            "known": [row for name in KNOWN for row in splits[name]],
+            "tested": [row for name in TESTED for row in splits[name]],
+        }
+        self.model, self.rows = model, rows
+        self.data = LookupData({**rows, "new": splits["new_compositions"]}, task.vocabulary(), "cpu")
+        self.encoder, self.decoder = model.encoder_of(0), model.decoder_of(0)
+        self.traces = {name: self._traces(name) for name in rows}
+        names = self.encoder.recurrent.cell(0).gate_names
+        self.gates = [name for name in names if name != "candidate"] or list(names)
+        self.main_gate = "update" if "update" in self.gates else self.gates[0]
+
+    def _traces(self, name: str) -> dict[str, Trace]:
+        batch = self.data.whole(name, 1)
+        with torch.no_grad():
+            decoded = self.model(batch.tokens, batch.mask, batch.targets, self.data.start)
+        start = [tuple(state[0] for state in decoded.start)]
+        lengths = torch.tensor([len(row.outputs) for row in self.rows[name]])
+        return {
+            "encoder": trace(self.encoder, batch.tokens[0], batch.mask[0].sum(-1)),
+            "decoder": trace(self.decoder, decoded.inputs[0], lengths, initial=start),
+        }
+
+    def accuracy(self) -> float:
+        """On new compositions."""
+        batch = self.data.whole("new", 1)
+        with torch.no_grad():
+            decoded = self.model(batch.tokens, batch.mask, batch.targets, self.data.start)
+        return float(correct(decoded, batch).double().mean())
+
+    def gate_weights(self) -> dict[str, Tensor]:
+        """Gate by gate, the encoder's recurrent weights (W_hz ...) and the decoder's input weights (W_iz ...)."""
+        found = {}
+        for part, weight, letter in GRAPHS:
+            cell = (self.encoder if part == "encoder" else self.decoder).recurrent.cell(0)
+            blocks = getattr(cell, weight).detach().split(cell.hidden_size)
+            for gate, block in zip(cell.gate_names, blocks, strict=True):  # listed as the rows lie
+                if gate in self.gates:
+                    found[f"{part} W_{letter}{GATES[gate]}"] = block
+        return found
+
+
+def diagnoses(inside: InsideModel, splits: int, seed: int) -> list[Row]:
+    """Tables 2 and 3, with either ranking and with either way of splitting."""
+    traces = inside.traces["known"]
+    tables, steps, prefixes, whole = _labels(inside.rows["known"])
+    asked: list[tuple[str, str, Tensor, Any, Any]] = [
+        ("encoder state", "table", traces["encoder"].hidden[0], tables["encoder"], prefixes),
+        ("encoder state", "time step", traces["encoder"].hidden[0], steps, prefixes),
+        *(
+            (f"decoder {name} gate", "table", traces["decoder"].gates[0][name], tables["decoder"], whole)
+            for name in inside.gates
+        ),
+    ]
+    rankings: tuple[Ranking, ...] = ("corrected", "as_published")
+    found = []
+    for source, label, values, labels, groups in asked:
+        for kind, grouped in (("tokens", None), ("prefixes", groups)):
+            by = diagnose_by(rankings, values, labels, groups=grouped, splits=splits, seed=seed)
+            found += [
+                {
+                    "input": source, "label": label, "ranking": ranking, "splits": kind,
+                    "accuracy": probe.accuracy, "group_accuracy": probe.group_accuracy, "units": len(probe.group),
+                    "majority": probe.majority, "group": probe.group,
+                }
+                for ranking, probe in by.items()
+            ]  # fmt: skip
+    return found
+
+
+def _labels(rows: Sequence[Example]) -> tuple[dict[str, Any], Any, Any, Any]:
+    """Per position: the table that is read (encoder) or applied (decoder), the time step, and what a state depends on:
+    the encoder's on the symbols so far, the decoder's on the whole input."""
+    longest, outputs = max(len(row.inputs) for row in rows), max(len(row.outputs) for row in rows)
+
+    def padded(values: Sequence[Any], length: int) -> list[Any]:
+        return [*values, *[None] * (length - len(values))]
+
+    names = [[symbol if symbol.startswith("t") else None for symbol in row.inputs] for row in rows]
+    tables = {
+        "encoder": [padded(name, longest) for name in names],
+        "decoder": [padded([name[at] for at in row.attention], outputs) for row, name in zip(rows, names, strict=True)],
+    }
+    steps = [padded(range(len(row.inputs)), longest) for row in rows]
+    prefixes = [padded([" ".join(row.inputs[: at + 1]) for at in range(len(row.inputs))], longest) for row in rows]
+    whole = [padded([" ".join(row.inputs)] * len(row.outputs), outputs) for row in rows]
+    return tables, steps, prefixes, whole
+
+
+def strong_group(inside: InsideModel, groups: Sequence[Row]) -> list[Row]:
+    """How many units of the group that tells the table are among the strongest of the encoder, by three readings."""
+    wanted = {"input": "encoder state", "label": "table", "ranking": "corrected", "splits": "tokens"}
+    group = next(row["group"] for row in groups if wanted.items() <= row.items())
+    readings: tuple[Strength, ...] = ("mean", "max", "edges")
+    found = []
+    for by in readings:
+        (strong,) = strong_neurons(inside.encoder, STRONG_UNITS, by=by).values()
+        share = len(set(group) & set(strong.tolist())) / len(group)
+        found.append({"strength": by, "share": share, "group_units": len(group), "strong_units": len(strong)})
+    return found
+
+
+def embedding(inside: InsideModel) -> list[Row]:
+    """Mean absolute weight of the decoder's embedding: the outputs, the start symbol, and what is never used."""
+    weight = inside.model.decoder.embedding.weight[0].detach().abs().mean(1)
+    symbols = inside.data.output_symbols
+    kinds = ["start" if name == START else "never used" if name.startswith("<") else "bit strings" for name in symbols]
+    return [
+        {"symbols": kind, "strength": float(weight[[name == kind for name in kinds]].mean())}
+        for kind in dict.fromkeys(kinds)
+    ]
+
+
+def embedding_map(inside: InsideModel) -> list[Row]:
+    """Figure 1, weight by weight."""
+    weight = inside.model.decoder.embedding.weight[0].tolist()
+    return [
+        {"symbol": symbol, "unit": unit, "weight": round(value, 5)}
+        for symbol, values in zip(inside.data.output_symbols, weight, strict=True)
+        for unit, value in enumerate(values)
+    ]
+
+
+def graphs(inside: InsideModel) -> list[Row]:
+    """Figure 2 in numbers: how unequally the strong edges are spread, and how one-sided the strongest neurons are."""
+    found = []
+    for name, weight in inside.gate_weights().items():
+        part = name.split()[0]
+        graph = neuron_graph(weight, published.STRONGEST)
+        beyond = weight.abs() > published.THRESHOLDS[part]
+        polar = {
+            side: _strongest_mean(values) for side, values in (("in", graph.polarity_in), ("out", graph.polarity_out))
+        }
+        found.append(
+            {
+                "matrix": name, "gini_in": graph.gini_in, "gini_out": graph.gini_out,
+                "most_in": int(graph.in_degree.max()), "most_out": int(graph.out_degree.max()),
+                "threshold": graph.threshold, "beyond": float(beyond.double().mean()),
+                "beyond_gini_in": _gini(beyond.sum(1)), "beyond_gini_out": _gini(beyond.sum(0)),
+                "polarity_in": polar["in"], "polarity_out": polar["out"],
+            }
+        )  # fmt: skip
+    return found
+
+
+def _gini(degrees: Tensor) -> float | None:
+    return gini(degrees) if int(degrees.sum()) else None
+
+
+def _strongest_mean(values: Tensor) -> float:
+    """Mean of the largest 5 %."""
+    return float(values.nan_to_num().sort(descending=True).values[: max(1, round(STRONG_UNITS * len(values)))].mean())
+
+
+def edges(inside: InsideModel, matrices: Sequence[str]) -> list[Row]:
+    """Figure 2, edge by edge."""
+    weights = inside.gate_weights()
+    return [
+        {"matrix": name, "receiver": receiver, "sender": sender, "weight": round(float(value), 5)}
+        for name in matrices
+        if name in weights
+        for graph in [neuron_graph(weights[name], published.STRONGEST)]
+        for (receiver, sender), value in zip(graph.edges.tolist(), graph.weights, strict=True)
+    ]
+
+
+def polarities(inside: InsideModel) -> list[Row]:
+    """Correlation over neurons between the mean weights of their update and reset gates (GRU only)."""
+    weights, found = inside.gate_weights(), []
+    for part, letter, axis in (("encoder", "h", 1), ("decoder", "i", 0)):
+        names = [f"{part} W_{letter}{gate}" for gate in "zr"]
+        if all(name in weights for name in names):
+            update, reset = (weights[name].mean(axis).double().numpy() for name in names)
+            found.append({"part": part, "correlation": float(np.corrcoef(update, reset)[0, 1])})
+    return found
+
+
+def activations(inside: InsideModel) -> list[Row]:
+    """Figure 3 in numbers: the share of neurons that keep to a narrow range, over the test rows."""
+    found = []
+    for part in PARTS:
+        distribution = activation_distribution(inside.traces["tested"][part])
+        found.append(
+            {
+                "part": part, "narrow": distribution.narrow(NARROW)[0]["hidden"],
+                "median_range": float(distribution.range[0]["hidden"].median()),
+                "median_iqr": float(distribution.iqr[0]["hidden"].median()),
+            }
+        )  # fmt: skip
+    return found
+
+
+def shown_activations(inside: InsideModel) -> list[Row]:
+    """Figure 3, neuron by neuron, for 50 drawn at random, the same of every model."""
+    chosen = np.random.default_rng(0).permutation(inside.model.config.hidden)[:SHOWN_NEURONS].tolist()
+    found = []
+    for part in PARTS:
+        distribution = activation_distribution(inside.traces["tested"][part])
+        levels = {"smallest": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
+        values = {name: distribution.quantile(level)[0]["hidden"] for name, level in levels.items()}
+        found += [
+            {"part": part, "neuron": number, **{name: round(float(value[unit]), 4) for name, value in values.items()}}
+            for number, unit in enumerate(sorted(chosen))
+        ]
+    return found
+
+
+def saturation(inside: InsideModel, unit_by_unit: bool = False) -> list[Row]:
+    """Figure 4, gate by gate or unit by unit, the update gate in both conventions. A simple unit has no gates."""
+    found: list[Row] = []
+    if inside.gates == ["candidate"]:
+        return found
+    for part in PARTS:
+        seen = gate_saturation(inside.traces["tested"][part], update="both")
+        off = seen.off_axes(OFF_AXES)[0]
+        for gate, left in seen.left[0].items():
+            right = seen.right[0][gate]
+            labels = {"part": part, "gate": gate}
+            if unit_by_unit:
+                pairs = zip(left.tolist(), right.tolist(), strict=True)
+                found += [
+                    {**labels, "unit": unit, "left": round(x, 4), "right": round(y, 4)}
+                    for unit, (x, y) in enumerate(pairs)
+                ]
+            else:
+                found.append({**labels, "left": float(left.mean()), "right": float(right.mean()), "off": off[gate]})
+    return found
+
+
+def emergence(inside: InsideModel, splits: int, seed: int) -> dict[str, float]:
+    """One number for each way of looking, so that they can be followed over training."""
+    strength = {row["symbols"]: row["strength"] for row in embedding(inside)}
+    name = f"encoder W_h{GATES[inside.main_gate]}"
+    tables, _, _, _ = _labels(inside.rows["known"])
+    state = inside.traces["known"]["encoder"].hidden[0]
+    probe = diagnose_by(("corrected",), state, tables["encoder"], splits=splits, seed=seed)["corrected"]
+    off = [row["off"] for row in saturation(inside) if (row["part"], row["gate"]) == ("encoder", inside.main_gate)]
+    return {
+        "accuracy on new compositions": inside.accuracy(),
+        "mean absolute weight of the decoder embedding": strength["bit strings"],
+        "Gini of the strong edges that an encoder gate receives": neuron_graph(
+            inside.gate_weights()[name], published.STRONGEST
+        ).gini_in,
+        "units in the group that tells the table": float(len(probe.group)),
+        "encoder gates off both axes": off[0] if off else np.nan,
+        "encoder neurons with a narrow range": activations(inside)[0]["narrow"],
+    }

@@ -1,0 +1,54 @@
+"""From the tables of runs to those of a study: rows collected, grouped, and averaged over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rote.claims import mean
+from rote.store import Column, FinishedRun, Table
+
+Row = dict[str, Any]
+BAND = (
+    Column("seeds", "networks", "label"),
+    Column("mean", "mean over seeds"),
+    Column("low", "lower end of its 95 % interval"),
+    Column("high", "upper end of its 95 % interval"),
+)
+
+
+def collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:
+    """The runs' tables of the same name, one below the other."""
+    tables: dict[str, Table] = {}
+    for run in runs:
+        for name, table in run.tables().items():
+            earlier = tables.get(name)
+            tables[name] = table if earlier is None else replace(earlier, rows=earlier.rows + table.rows)
+    return tables
+
+
+def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """The rows that agree in these columns, in the order in which they come."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def band(values: Sequence[float | None], bounds: tuple[float, float] | None = None) -> Row:
+    """Mean and interval of the values that there are; no interval for one."""
+    known = [value for value in values if value is not None]
+    found = mean(known) if bounds is None else mean(known, bounds=bounds)
+    interval = {"low": found.low, "high": found.high} if len(known) > 1 else {}
+    return {"seeds": len(known), "mean": found.value if known else None, **interval}
+
+
+def bands(
+    rows: Iterable[Row], names: Sequence[str], value: str, bounds: tuple[float, float] | None = None
+) -> list[Row]:
+    """One row per group: the mean of a column over seeds."""
+    return [
+        {**dict(zip(names, key, strict=True)), **band([row[value] for row in group], bounds)}
+        for key, group in grouped(rows, names).items()
+    ]
