@@ -24,7 +24,8 @@ from rote.tasks.rules import Generator, RulesTask
 RANDOM = "random conduits"
 SCALED = {  # where the effects of the published setting can be seen in seconds per network
     "tokens": 100_000, "vocabulary": 50, "model.embedding": 32, "model.hidden": 32, "training.batch": 5,
-    "training.learning_rate": 5.0, "reading.rules": 24, "reading.checked": 2, "together": True,
+    "training.learning_rate": 5.0, "reading.rules": 16, "reading.checked": 2, "reading.gradients_every": 4,
+    "together": True,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from rote.studies.conduits.summary import (
     bands,
     collected,
     grouped,
+    largest_error,
     learning_times,
 )
 
@@ -90,7 +91,7 @@ def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) 
     start = {_key(row): row for row in at_epoch(measures, 0.0)}
     last, times = {_key(row): row for row in end}, learning_times(measures)
     single = {tuple(row[name] for name in NETWORK[:-1]): row["error"] for row in corpora}
-    worst = {key: max(row["error"] for row in group) for key, group in grouped(measures, NETWORK).items()}
+    worst = {key: largest_error(group) for key, group in grouped(measures, NETWORK).items()}
     values = ("open", "open_at_close", "conduit", "conduit_at_close", "whole", "own", "interdependence", "loss")
     ends = ("open", "open_at_close", "whole", "whole_at_close", "own", "own_early")
     rows = [

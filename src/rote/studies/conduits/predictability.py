@@ -44,7 +44,7 @@ class PredictabilityConfig:
     other_lengths: tuple[int, ...] = (4,)
     other_seeds: int = 1
     seeds: int = 5
-    together: bool = False  # many networks as one program; else a run for each
+    together: bool = False  # the networks of model.cell as few programs; else a run for each
 
     def __post_init__(self) -> None:
         at_least(self, 1, "rules", "conduits", "lengths", "other_lengths", "seeds", "other_seeds")
@@ -87,8 +87,10 @@ class PredictabilityStudy(Study[PredictabilityConfig]):
         "source; it is the spectral norm of d state before close / d state at open, all states of the cell together.",
         "Network, training and reading as in the study conduit-frequency: see its deviations.",
         "Preset quick is scaled down: 100 000 tokens over 100 types, 50 units, 90 copies, batch 10, learning rate 5, 7 "
-        "epochs, conduits of 4 and 8 symbols. Elman, GRU and Nested LSTM, which the source does not have, with k = 4 "
-        "and one seed. With 32 units over 50 types, first tried, the predictable setting was behind from the start.",
+        "epochs, conduits of 4 and 8 symbols. Elman and GRU, which the source does not have, with k = 4 and one seed. "
+        "The Nested LSTM learns the rule in neither setting within 7 epochs and is left out (others=nested_lstm).",
+        "With 32 units over 50 types, first tried with two seeds, the predictable setting was behind from the start: "
+        "the early advantage depends on the size of the network or of the vocabulary.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
@@ -100,9 +102,9 @@ class PredictabilityStudy(Study[PredictabilityConfig]):
         },
         "quick": {
             "tokens": 100_000, "vocabulary": 100, "model.embedding": 50, "model.hidden": 50, "copies": 90,
-            "copies_as_published": 90, "lengths": (4, 8), "others": ("elman", "gru", "nested_lstm"),
+            "copies_as_published": 90, "lengths": (4, 8), "others": ("elman", "gru"),
             "training.batch": 10, "training.epochs": 7.0, "training.measure_every": 0.5,
-            "training.learning_rate": 5.0, "reading.rules": 24, "reading.checked": 2, "reading.gradients_every": 3,
+            "training.learning_rate": 5.0, "reading.rules": 16, "reading.checked": 2, "reading.gradients_every": 3,
             "together": True,
         },
         "paper": {},
@@ -116,21 +118,22 @@ class PredictabilityStudy(Study[PredictabilityConfig]):
             main = cell == config.model.cell
             lengths, seeds = (config.lengths, config.seeds) if main else (config.other_lengths, config.other_seeds)
             settings = config.settings if main else tuple(name for name in config.settings if name in CLEAN)
-            for some, names in self._groups(config, lengths, settings):
+            together = config.together and main  # a few networks are not worth it
+            for some, names in self._groups(config, lengths, settings, together):
                 part = replace(
                     config, model=replace(config.model, cell=cell), lengths=some, settings=names, others=(),
                     other_lengths=(1,), other_seeds=1, seeds=seeds,
                 )  # fmt: skip
                 title = f"{cell}, {' and '.join(names)}, k = {', '.join(map(str, some))}"
-                chosen = [tuple(range(seeds))] if config.together else [(seed,) for seed in range(seeds)]
+                chosen = [tuple(range(seeds))] if together else [(seed,) for seed in range(seeds)]
                 requests += [self.request(title, part, group) for group in chosen]
         return requests
 
     def _groups(
-        self, config: PredictabilityConfig, lengths: tuple[int, ...], settings: tuple[str, ...]
+        self, config: PredictabilityConfig, lengths: tuple[int, ...], settings: tuple[str, ...], together: bool
     ) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
         """Lengths and settings of each run; together can be trained what has corpora of one length."""
-        if not config.together:
+        if not together:
             return [((k,), (setting,)) for setting in settings for k in lengths]
         by_size: dict[int, list[str]] = {}
         for setting in settings:

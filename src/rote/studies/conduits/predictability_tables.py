@@ -16,6 +16,7 @@ from rote.studies.conduits.summary import (
     bands,
     collected,
     grouped,
+    largest_error,
     learning_times,
 )
 
@@ -86,7 +87,7 @@ def _networks(config: PredictabilityConfig, measures: list[Row]) -> Table:
                 **{name: row[name] for name in (*NETWORK, "epoch", *values)},
                 "learned": learned[key], "learned_own": own[key],
                 **{f"early_{name}": band([other[name] for other in early], False)["mean"] for name in GRADIENTS},
-                "error": max(other["error"] for other in groups[key]),
+                "error": largest_error(groups[key]),
             }
         )  # fmt: skip
     columns = (

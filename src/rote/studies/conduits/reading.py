@@ -56,13 +56,15 @@ def read(model: SequenceModel, windows: Windows, reading: Reading) -> list[dict[
     """One row per kind of conduit, for a model in the precision in which it is to be decomposed."""
     parts = decompose(model, windows.tokens, windows.spans, bias=reading.bias)
     chances = _chances(parts, windows.close)  # [rule, span, 2]: before close, at close
-    own = model(windows.tokens).softmax(-1)[..., windows.close]
+    scores = model(windows.tokens).log_softmax(-1)
+    own = scores[..., windows.close].exp()
     rows: list[dict[str, Any]] = [{"kind": kind} for kind in windows.kinds]
     for name, values in {"open": chances[:, 0], "conduit": chances[:, -1], "whole": chances[:, -2]}.items():
         for row, (before, at) in zip(rows, windows.by_kind(values), strict=True):
             row[name], row[f"{name}_at_close"] = before, at
     chosen = 0 if reading.at == "before_close" else 1
     for name, values in {
+        "loss": -scores[:, :-1].gather(-1, windows.tokens[:, 1:, None]).mean((1, 2)),
         "own": own[:, BEFORE],
         "own_early": own[:, BEFORE - 1],
         "prefixes": chances[:, : windows.conduit + 1, chosen],

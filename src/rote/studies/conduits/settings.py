@@ -62,7 +62,7 @@ class Reading:
     at: ReadAt = "before_close"  # where close is predicted, or (as published) one step later, where it is the input
     checked: int = 10  # rules whose decomposition is also computed in both parts, for its error
     gradients: int = 4  # rules of each kind through which the step Jacobians are multiplied; 0: none
-    gradients_every: int = 1  # at each so many-th measurement
+    gradients_every: int = 1  # at each so many-th measurement, and so the error
 
     def __post_init__(self) -> None:
         at_least(self, 1, "rules", "checked", "gradients_every")

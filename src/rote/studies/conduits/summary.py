@@ -71,3 +71,8 @@ def learning_times(rows: Iterable[Row], column: str = "open") -> dict[tuple[Any,
         key: next((row["epoch"] for row in group if (row[column] or 0.0) > LEARNED), None)
         for key, group in grouped(rows, NETWORK).items()
     }
+
+
+def largest_error(rows: Iterable[Row]) -> float:
+    """Of the decomposition, over the measurements at which it was measured."""
+    return max(float(row["error"]) for row in rows if row["error"] is not None)

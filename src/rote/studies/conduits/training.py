@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from rote.models import StackedLanguageModel
 from rote.store import Column, Run, Table
@@ -117,15 +116,17 @@ class ConduitProgram(Program):
 
     def measure(self) -> dict[str, Any]:
         rows, losses = [], []
-        number = list(self.measured).index(self.done)
-        with_gradients = self.reading.gradients and number % self.reading.gradients_every == 0
+        slow = list(self.measured).index(self.done) % self.reading.gradients_every == 0
         for index, (member, windows) in enumerate(zip(self.members, self.windows, strict=True)):
             model = self.model.replica(index, torch.float64)
-            loss, found = _loss(model(windows.tokens), windows), reader.read(model, windows, self.reading)
-            flow = reader.gradients(model, windows, self.reading.gradients) if with_gradients else [{}] * len(found)
-            common = {**self.labels(member), "error": reader.error(model, windows, self.reading)}
-            rows += [{**common, "loss": one, **row, **part} for one, row, part in zip(loss, found, flow, strict=True)]
-            losses.append(loss[0])
+            found = reader.read(model, windows, self.reading)
+            error = reader.error(model, windows, self.reading) if slow else None
+            flow: list[dict[str, Any]] = [{} for _ in found]
+            if slow and self.reading.gradients:
+                flow = reader.gradients(model, windows, self.reading.gradients)
+            common = {**self.labels(member), "error": error}
+            rows += [{**common, **row, **part} for row, part in zip(found, flow, strict=True)]
+            losses.append(found[0]["loss"])
         return {"loss": losses, "epoch": self.measured[self.done], "rows": rows}
 
     def labels(self, member: Replica) -> dict[str, Any]:
@@ -163,9 +164,3 @@ def train_and_measure(program: ConduitProgram, run: Run, progress: Progress) -> 
         Table.make("variants", "P(close) by bias rule and step", (*LABELS, KIND, *VARIANT), variants, details=True),
         Table.make("corpora", "Training corpora", (*LABELS, *CORPUS), corpora, details=True),
     ]
-
-
-def _loss(logits: Tensor, windows: Windows) -> list[Any]:
-    wanted = windows.tokens[:, 1:]
-    losses = cross_entropy(logits[:, :-1].mT, wanted, reduction="none").mean(1)
-    return windows.by_kind(losses)
