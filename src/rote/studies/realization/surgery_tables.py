@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
+from rote.claims import mean
 from rote.store import Column, Table
+from rote.studies.realization import published
+from rote.studies.realization.surgery_measures import DECISIVE, SPLITS, exchanged, pruned
 
 MEASURED = (
     Column("seed", "of initial weights and order of the examples; an exchanged part is of the same seed", "label"),
@@ -23,6 +28,8 @@ PRUNED = (
     Column("by", "how the neurons that stay are chosen; none: nothing is cut", "label"),
     *MEASURED,
 )
+INTERVAL = (Column("low", "lower end of its 95 % interval"), Column("high", "upper end of its 95 % interval"))
+SD = 2  # published standard deviations within which our mean counts as the same
 
 
 def trial_table(trial: str, what: str, rows: Iterable[Mapping[str, Any]]) -> Table:
@@ -35,4 +42,89 @@ def trial_table(trial: str, what: str, rows: Iterable[Mapping[str, Any]]) -> Tab
 
 def tables_of(found: Sequence[Table]) -> list[Table]:
     """The study's tables, from those of its runs."""
-    return list(found[:1])
+    every: dict[str, Table] = {}
+    for table in found:
+        earlier = every.get(table.name)
+        every[table.name] = table if earlier is None else replace(earlier, rows=earlier.rows + table.rows)
+    return [_table_4(every), _pruning(every), every["substitution"], every["pruning"]]
+
+
+def _table_4(every: Mapping[str, Table]) -> Table:
+    trials = dict.fromkeys((row["model"], row["component"]) for row in every["substitution"].records())
+    kinds = list(dict.fromkeys(kind for kind, _ in trials))
+    rows = []
+    for kind in kinds:
+        for component in ("original", *(component for other, component in trials if other == kind)):
+            found = mean(exchanged(every, kind, component), bounds=(0.0, 1.0))
+            # The source's models without an exchanged part are those of the main training.
+            said, sd = published.SUBSTITUTION.get(
+                (kind, {"original": "none", "none": ""}.get(component, component)), (None, None)
+            )
+            before = every["substitution"].where(model=kind, component=component, split=DECISIVE).column("before")
+            rows.append(
+                {
+                    "model": kind, "component": component, "seeds": found.n, "published": said, "published_sd": sd,
+                    "accuracy": found.value, **_interval(found.low, found.high, found.n),
+                    "same": None if said is None or sd is None else abs(found.value - said) <= SD * sd,
+                    "before": fmean(before) if before else None,
+                    **{split: fmean(exchanged(every, kind, component, split)) for split in SPLITS[1:]},
+                }
+            )  # fmt: skip
+    columns = (
+        Column("model", "which is retrained, as it was trained", "label"),
+        Column("component", "frozen, of the other kind; original: as trained; none: only retrained", "label"),
+        Column("seeds", "models", "label"),
+        Column("published", "accuracy on new compositions, mean over three models", "published"),
+        Column("published_sd", "its standard deviation", "published"),
+        Column("accuracy", "share of new compositions right in every position after retraining, mean over seeds"),
+        *INTERVAL,
+        Column("same", f"whether it is within {SD} published standard deviations"),
+        Column("before", "the same right after the exchange, before retraining"),
+        *(Column(split, f"accuracy after retraining, {split.replace('_', ' ')}") for split in SPLITS[1:]),
+    )
+    return Table.make(
+        "table-4", "New compositions with a frozen part of the other kind", columns, rows,
+        place="Table 4", figure="lookup-substitution",
+        note="Original: as the main training left it, without retraining; that is what the source has. None: retrained "
+        "like the others, with nothing exchanged. The source leaves out six of the components in baselines, which "
+        "changed nothing.",
+    )  # fmt: skip
+
+
+def _pruning(every: Mapping[str, Table]) -> Table:
+    rows = []
+    said = {  # the source knows one choice, of strong neurons; and the network as trained
+        ("before", "none"): published.UNPRUNED,
+        **{("before", by): published.PRUNED for by in ("edges", "mean", "max")},
+        **{("accuracy", by): published.RETRAINED for by in ("edges", "mean", "max")},
+    }
+    for by in dict.fromkeys(every["pruning"].column("by")):
+        for column, when in (("before", "before retraining"), ("accuracy", "after retraining")):
+            found = mean(pruned(every, by, column), bounds=(0.0, 1.0))
+            rows.append(
+                {
+                    "by": by, "when": when, "seeds": found.n, "published": said.get((column, by)),
+                    "accuracy": found.value, **_interval(found.low, found.high, found.n),
+                    **{split: fmean(pruned(every, by, column, split)) for split in SPLITS[1:]},
+                }
+            )  # fmt: skip
+    columns = (
+        Column("by", "how the neurons that stay are chosen; none: nothing is cut", "label"),
+        Column("when", "before retraining or after", "label"),
+        Column("seeds", "models", "label"),
+        Column("published", "accuracy on new compositions", "published"),
+        Column("accuracy", "share of new compositions right in every position, mean over seeds"),
+        *INTERVAL,
+        *(Column(split, f"accuracy, {split.replace('_', ' ')}") for split in SPLITS[1:]),
+    )
+    return Table.make(
+        "pruned", "New compositions with few of the neurons", columns, rows,
+        place="Section 5.2", figure="lookup-pruning",
+        note="Guided models. The source does not say what strong connection is: edges counts a neuron's weights among "
+        "the strongest of its layer, mean and max take the absolute weights that it receives or sends. Random neurons "
+        "and retraining of the whole network (none) are our controls.",
+    )  # fmt: skip
+
+
+def _interval(low: float, high: float, n: int) -> dict[str, float]:
+    return {"low": low, "high": high} if n > 1 else {}
