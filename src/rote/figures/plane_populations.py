@@ -9,11 +9,11 @@ import altair as alt
 
 from rote.claims import mean
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.lines import band_lines, chosen_in_legend, log_ticks, only
 from rote.store import Table
 
 NEAR_ZERO = 0.01  # a seed with at most this share of the corner wrong counts as having got it right
 _BINS = 80  # dots closer than this part of the axis are set beside each other
-_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
 
 
 @figures.register("plane-training")
@@ -21,7 +21,7 @@ def plane_training(table: Table) -> Figure:
     """Loss and accuracies over training: each setting's mean, with its interval as a band."""
     rows = columns_of(table, "setting", "step", "measure", "mean", "low", "high")
     measures = in_order(rows, "measure")
-    chosen = alt.selection_point(name="chosen", fields=["setting"], bind="legend")
+    chosen = chosen_in_legend("setting")
     width = max(200, 840 // len(measures) - 55)
     first, *others = [_measure(rows, measure, chosen).properties(width=width, height=210) for measure in measures]
     chart = alt.hconcat(first.add_params(chosen), *others, spacing=24)
@@ -32,50 +32,11 @@ def _measure(rows: Sequence[dict[str, Any]], measure: str, chosen: alt.Parameter
     """One panel. The step axis is logarithmic from 1 on, with 0 on it."""
     settings, steps = in_order(rows, "setting"), sorted({row["step"] for row in rows})
     whole = alt.Scale(domain=[0, 1]) if "accuracy" in measure else alt.Scale(zero=True)
-    shown = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
-    color = alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=_line_legend())
-    base = (
-        alt.Chart(alt.NamedData("rows"))
-        .transform_filter(alt.FieldEqualPredicate(field="measure", equal=measure))
-        .encode(
-            x=alt.X(
-                "step:Q",
-                scale=alt.Scale(type="symlog"),
-                axis=alt.Axis(values=_ticks(steps), title="step", format="d", grid=False),
-            ),
-            color=color,
-        )
-    )
-    y = alt.Y("mean:Q", title=None, scale=whole)
-    tips = [
-        alt.Tooltip("setting:N"),
-        alt.Tooltip("step:Q"),
-        alt.Tooltip("mean:Q", title=measure, format=".3f"),
-        alt.Tooltip("low:Q", title="95 % from", format=".3f"),
-        alt.Tooltip("high:Q", title="95 % to", format=".3f"),
-    ]
-    # A t interval of an accuracy may reach beyond 1: the band is cut off there, its numbers are not.
-    band = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(clip=True)
-    band = band.encode(
-        y=alt.Y("low:Q", title=None), y2="high:Q", opacity=alt.condition(chosen, alt.value(0.2), alt.value(0.04))
-    )
-    dash = alt.StrokeDash("setting:N", scale=alt.Scale(domain=settings, range=_DASHES[: len(settings)]))
-    line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash, opacity=shown)
-    points = base.mark_point(size=28, filled=True).encode(y=y, opacity=shown, tooltip=tips)
-    return alt.layer(band, line, points).properties(title=measure)
-
-
-def _line_legend() -> alt.Legend:
-    return alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
-
-
-def _ticks(steps: Sequence[int]) -> list[int]:
-    """0 and every other power of two or so, up to the last step; the steps themselves where they are few."""
-    last = int(max(steps))
-    if len(steps) <= 6:
-        return list(steps)
-    powers = [2**k for k in range(0, max(1, last.bit_length()), 2)]
-    return [0, *(power for power in powers if power <= last)]
+    panel = band_lines(
+        only("rows", measure=measure), measure, chosen,
+        series="setting", names=settings, over="step", y=whole, ticks=log_ticks(steps),
+    )  # fmt: skip
+    return panel.properties(title=measure)
 
 
 @figures.register("plane-seeds")
