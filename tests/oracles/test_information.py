@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,14 @@ import rote
 from rote.analyses import Information, information
 from rote.analyses.dependence import crossed
 from rote.errors import UsageError
+from rote.store import Store
+from rote.studies.resistance import digits_training
+from rote.studies.resistance.digits import DigitPairs
+from rote.studies.resistance.digits_training import DigitsProgram
+from rote.studies.resistance.information import InformationConfig
+from rote.studies.resistance.information_training import InformedProgram
 from rote.testing import check_analysis
+from rote.training import TrainingConfig
 
 F64 = torch.float64
 
@@ -248,6 +257,93 @@ def test_both_estimators_agree_where_both_can_be_used() -> None:
     assert free.estimator == "crossed"
     assert seen.alone.tolist() == pytest.approx(free.alone.tolist(), abs=0.03)
     assert seen.given.tolist() == pytest.approx(free.given.tolist(), abs=0.04)
+
+
+# --- in the studies ----------------------------------------------------------------------------------------------
+
+
+def informed(setting: str, outputs: int, seeds: range = range(2)) -> InformedProgram:
+    config = InformationConfig(training=TrainingConfig(batch=10, learning_rate=0.1, dtype="float64"), values=12)
+    program = InformedProgram(setting, config, outputs, seeds, "cpu")
+    optimizer = config.training.make_optimizer(program.model.parameters())
+    for step in range(60):
+        optimizer.zero_grad()
+        program.losses(step).sum().backward()
+        optimizer.step()
+    return program
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_planes_numbers_are_those_of_the_analysis_network_by_network(outputs: int) -> None:
+    """An axis or an output taken for another in the stacked computation would show here."""
+    program = informed("redundant", outputs)
+    with torch.no_grad():
+        row = program.measure()
+    axis = (torch.arange(12, dtype=F64)[:, None] + 0.5) / 6 - 1
+    for replica in range(2):
+
+        def ask(x1: Tensor, x2: Tensor, output: int, which: int = replica) -> Tensor:
+            points = torch.cat([x1, x2], -1).expand(2, -1, -1)
+            return program.model(points)[which, :, 2 * output : 2 * output + 2]
+
+        found = [
+            information((axis, axis), functools.partial(ask, output=output), gradients=0) for output in range(outputs)
+        ]
+        own = np.mean([float(info.given[output]) for output, info in enumerate(found)])
+        other = np.mean([float(info.given[1 - output]) for output, info in enumerate(found)])
+        assert row["own_given"][replica] == pytest.approx(own, abs=1e-12)
+        assert row["other_given"][replica] == pytest.approx(other, abs=1e-12)
+
+
+def test_a_network_without_weights_from_x2_has_neither_information_nor_derivative() -> None:
+    program = informed("redundant", 1)
+    with torch.no_grad():
+        program.model.weights[0][:, 1] = 0
+        row = program.measure()
+    assert row["other_given"] == pytest.approx([0, 0], abs=1e-14)
+    assert row["other_gradient"] == [0, 0]
+    assert min(row["own_given"]) > 0.01
+
+
+def test_information_about_the_class_is_counted_from_the_joint_distribution() -> None:
+    program = informed("redundant", 1)
+    with torch.no_grad():
+        row, p = program.measure(), program.model(program.seen[0]).softmax(-1).numpy()
+    label = program.seen[1][0].numpy()
+    for replica in range(2):
+        joint = np.array([p[replica][label == y].sum(0) for y in (0, 1)]) / len(label)
+        classes = entropy(joint.sum(0)) + entropy(joint.sum(1)) - entropy(joint)
+        inputs = entropy(joint.sum(0)) - np.mean([entropy(point) for point in p[replica]])
+        assert row["class"][replica] == pytest.approx(classes, abs=1e-12)
+        assert row["input"][replica] == pytest.approx(inputs, abs=1e-12)
+        assert row["input"][replica] >= row["class"][replica]
+
+
+def test_digit_pairs_taken_up_after_a_failure_end_with_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dropout draws from torch's random state, the information is measured at steps that the program must know."""
+    monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
+    study = DigitPairs()
+    config = study.resolve("smoke", {"training.record_every": 1, "training.steps": 6})
+    request = study.request("dropout", config, (3,))
+
+    class Fails(DigitsProgram):
+        def losses(self, step: int) -> Tensor:
+            if step == 4:
+                raise RuntimeError("killed")
+            return super().losses(step)
+
+    found = {}
+    for name, programs in {"whole": [DigitsProgram], "resumed": [Fails, DigitsProgram]}.items():
+        for program in programs:
+            monkeypatch.setattr(digits_training, "DigitsProgram", program)
+            with contextlib.suppress(RuntimeError), Store(tmp_path / name).open(request) as run:
+                digits_training.train_and_measure(config, request, run, lambda done, total: None, "cpu")
+                found[name] = run.metrics.rows()
+    assert len(found["whole"]) == 7
+    assert "right_given" in found["whole"][-1]
+    assert found["resumed"] == found["whole"]
 
 
 # --- what every analysis keeps -----------------------------------------------------------------------------------

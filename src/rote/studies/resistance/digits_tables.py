@@ -42,7 +42,8 @@ def per_seed(rows: Rows, early: float) -> list[Row]:
     for (setting, seed), mine in grouped(rows, "setting", "seed").items():
         informed = [row for row in mine if row["right_given"] is not None]
         first, last = informed[0], informed[-1]
-        soon, soon_informed = ([row for row in some if 0 < row["step"] <= early] for some in (mine, informed))
+        limit = max(early, mine[1]["step"])  # few records: then the first one is early
+        soon, soon_informed = ([row for row in some if 0 < row["step"] <= limit] for some in (mine, informed))
         matched = next((row for row in mine if row["train"] >= MATCHED), None)
         found.append(
             {

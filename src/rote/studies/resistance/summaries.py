@@ -20,8 +20,9 @@ def grouped(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
     return groups
 
 
-def average(values: Iterable[float]) -> float | None:
-    found = list(values)
+def average(values: Iterable[float | None]) -> float | None:
+    """Of those that there are."""
+    found = [value for value in values if value is not None]
     return fmean(found) if found else None
 
 
