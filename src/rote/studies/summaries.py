@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ParamSpec
 
-from rote.claims import mean
+from rote.claims import Estimate, mean
 from rote.store import Column, FinishedRun, Table
 
+P = ParamSpec("P")
 Row = dict[str, Any]
 BAND = (
     Column("seeds", "networks", "label"),
@@ -52,3 +54,28 @@ def bands(
         {**dict(zip(names, key, strict=True)), **band([row[value] for row in group], bounds)}
         for key, group in grouped(rows, names).items()
     ]
+
+
+class NotMeasuredError(Exception):
+    """A run with other settings may lack what a claim is about: another cell has other gates."""
+
+
+def column_of(table: Table | None, name: str, **labels: Any) -> list[float]:
+    """One column of the rows with these labels."""
+    rows = table.where(**labels).column(name) if table is not None else []
+    if not rows or None in rows:
+        raise NotMeasuredError
+    return rows
+
+
+def measured(estimate: Callable[P, Estimate]) -> Callable[P, Estimate]:
+    """What cannot be measured is an estimate of nothing, which leaves its claim open."""
+
+    @functools.wraps(estimate)
+    def or_nothing(*given: P.args, **named: P.kwargs) -> Estimate:
+        try:
+            return estimate(*given, **named)
+        except NotMeasuredError:
+            return Estimate(float("nan"), float("-inf"), float("inf"), 0, "not measured in this run")
+
+    return or_nothing

@@ -7,6 +7,7 @@ from functools import partial
 from rote.claims import Claim, Estimate, Measurement, Tables, above, below, difference, mean, paired_difference
 from rote.studies.realization import published
 from rote.studies.realization.accuracy_tables import LONGER, SETS
+from rote.studies.summaries import column_of, measured
 
 ROWS = {"heldout_compositions": 64, "heldout_inputs": 40, "heldout_tables": 192, "new_compositions": 32}
 
@@ -14,27 +15,28 @@ ROWS = {"heldout_compositions": 64, "heldout_inputs": 40, "heldout_tables": 192,
 def _values(tables: Tables, model: str, split: str, cell: str | None = None) -> list[float]:
     accuracy = tables["accuracy"]
     chosen = cell or accuracy.column("cell")[0]
-    return accuracy.where(cell=chosen, model=model, split=split).column("accuracy")
+    return column_of(accuracy, "accuracy", cell=chosen, model=model, split=split)
 
 
+@measured
 def accuracy_of(tables: Tables, model: str, split: str) -> Estimate:
     return mean(_values(tables, model, split), bounds=(0.0, 1.0))
 
 
+@measured
 def advantage(tables: Tables, split: str) -> Estimate:
     """Guided minus baseline."""
     return difference(_values(tables, "guided", split), _values(tables, "baseline", split))
 
 
+@measured
 def easier(tables: Tables, easy: str, hard: str) -> Estimate:
     return paired_difference(_values(tables, "guided", easy), _values(tables, "guided", hard))
 
 
+@measured
 def lstm_worse(tables: Tables, split: str) -> Estimate:
-    lstm = _values(tables, "guided", split, "lstm")
-    if not lstm:
-        return Estimate(float("nan"), float("-inf"), float("inf"), 0, "no LSTM models in this run")
-    return difference(lstm, _values(tables, "guided", split))
+    return difference(_values(tables, "guided", split, "lstm"), _values(tables, "guided", split))
 
 
 def _allowance(model: str, split: str) -> float:
