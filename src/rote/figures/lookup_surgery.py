@@ -75,8 +75,8 @@ def _marks(base: alt.Chart, lanes: str, order: list[str], title: str, tips: list
         alt.Tooltip("published:Q", format=".3f"),
     ]
     legend = alt.Legend(title=None, orient="top", symbolType="square", symbolOpacity=1)
-    color = alt.ColorDatum("published", type="nominal", legend=legend)
-    said = base.transform_filter("isValid(datum.published)")
+    color = alt.Color("from:N", legend=legend)
+    said = base.transform_filter("isValid(datum.published)").transform_calculate(**{"from": "'published'"})
     bar = said.transform_filter("isValid(datum.published_low)").mark_bar(height=12, opacity=0.35)
     tick = said.mark_tick(thickness=3, size=16)
     known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")

@@ -13,7 +13,7 @@ from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.realization import published
 from rote.studies.realization import surgery_measures as measure
 from rote.studies.realization.accuracy import model_requests
-from rote.studies.realization.settings import KINDS, LookupModelConfig, published_training
+from rote.studies.realization.settings import KINDS, QUICK, SMOKE, LookupModelConfig, published_training
 from rote.studies.realization.surgery_tables import tables_of, trial_table
 from rote.studies.study import Progress, Study, studies
 from rote.training import TrainingConfig
@@ -116,14 +116,12 @@ class LookupSurgery(Study[SurgeryConfig]):
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
-            "seeds": 2, "model.hidden": 16, "training.batch": 16, "training.steps": 30, "training.record_every": 15,
-            "retraining.batch": 16, "retraining.steps": 4, "retraining.record_every": 2, "pruned_steps": 4,
+            **SMOKE, "retraining.batch": 16, "retraining.steps": 4, "retraining.record_every": 2, "pruned_steps": 4,
             "keep": 0.25,
         },
         "quick": {
-            "model.hidden": 192, "training.batch": 4, "training.learning_rate": 0.002, "training.steps": 1450,
-            "training.record_every": 29, "retraining.batch": 4, "retraining.learning_rate": 0.002,
-            "retraining.steps": 174, "retraining.record_every": 29, "pruned_steps": 174,
+            **QUICK, "retraining.batch": 4, "retraining.learning_rate": 0.002, "retraining.steps": 174,
+            "retraining.record_every": 29, "pruned_steps": 174,
         },
         "paper": {},
     }  # fmt: skip
