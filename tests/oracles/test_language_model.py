@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from rote.cells import LSTMCell, run_stacked, stack
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig, StackedLanguageModel
+from rote.models.next_symbol import readout_loss
 from rote.models.stacked_lstm import run_lstm
 from rote.testing import check_model
 
@@ -119,6 +120,28 @@ def test_written_out_backpropagation_is_autograds() -> None:
     got = torch.autograd.grad((found.permute(1, 2, 0, 3) * above).sum(), weights)
     for mine, theirs in zip(got, wanted, strict=True):
         torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("symbols", [3, 1002])
+def test_loss_of_a_large_readout_in_one_array_is_torchs_with_its_gradients(symbols: int) -> None:
+    torch.manual_seed(0)
+    values = [torch.randn(300, 5, dtype=F64), torch.randn(symbols, 5, dtype=F64) * 9, torch.randn(symbols, dtype=F64)]
+    values, targets = [value.requires_grad_() for value in values], drawn(300, symbols=symbols)
+    expected = cross_entropy(nn.functional.linear(*values), targets)
+    found = readout_loss(*values, targets)
+    torch.testing.assert_close(found, expected)
+    wanted = torch.autograd.grad(3 * expected, values)
+    for mine, theirs in zip(torch.autograd.grad(3 * found, values), wanted, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_a_model_uses_it_where_it_is_worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokens = made(seeds=(3,)), drawn(1, 4, 10)
+    plain, _ = model.losses(tokens[..., :-1], tokens[..., 1:], model.carried)
+    monkeypatch.setattr("rote.models.language_model.WORTHWHILE", 1)
+    large, _ = model.losses(tokens[..., :-1], tokens[..., 1:], model.carried)
+    assert "ReadoutLoss" in type(large.grad_fn.next_functions[0][0]).__name__  # type: ignore[union-attr]
+    torch.testing.assert_close(large, plain)
 
 
 @pytest.mark.parametrize("replicas", [1, 2])

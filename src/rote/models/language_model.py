@@ -26,6 +26,7 @@ from rote.cells import (
     unstack,
 )
 from rote.cells.fused import kernel_of
+from rote.models.next_symbol import WORTHWHILE, readout_loss
 from rote.models.sequence import SequenceModel
 from rote.models.settings import LanguageModelConfig
 from rote.models.stacked_lstm import run_lstm
@@ -73,7 +74,11 @@ class StackedLanguageModel(nn.Module):
     ) -> tuple[Float[Tensor, " replica"], State]:
         """Mean cross entropy of every replica in nats, and the state at the end."""
         hidden, end = self._hidden(tokens, state)
-        logits, wanted = self._logits(hidden).flatten(0, 2), targets.transpose(1, 2).flatten()
+        wanted = targets.transpose(1, 2).flatten()
+        if len(tokens) == 1 and len(wanted) * self.readout.shape[1] >= WORTHWHILE:
+            rows = dropout(hidden, self.dropout, self.training).flatten(0, 2)
+            return readout_loss(rows, self.readout.squeeze(0), self.readout_bias.squeeze(0), wanted)[None], end
+        logits = self._logits(hidden).flatten(0, 2)
         if len(tokens) == 1:  # the mean in one kernel
             return cross_entropy(logits, wanted)[None], end
         return cross_entropy(logits, wanted, reduction="none").view(len(tokens), -1).mean(1), end

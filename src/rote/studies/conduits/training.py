@@ -80,7 +80,6 @@ class Replica:
 class ConduitProgram(Program):
     """One network per replica, on corpora of one length; ``losses`` is the mean cross entropy of each."""
 
-    stacked = True
     model: StackedLanguageModel
 
     def __init__(
@@ -88,6 +87,7 @@ class ConduitProgram(Program):
     ) -> None:
         self.members, self.passes, self.reading, self.cell = replicas, passes, reading, model.cell
         self.replicas, self.device = len(replicas), choose_device(device)
+        self.stacked = len(replicas) > 1  # the gradient of one network is clipped by torch's own function
         first = replicas[0].task
         seeds = [member.seed for member in replicas]
         self.model = StackedLanguageModel(
