@@ -13,7 +13,7 @@ from rote.store import Table
 PANELS = {
     "train": "training",
     "combined": "training, without copies of the added command",
-    "test": "test: new combinations",
+    "test": "test",
 }
 TICKS = (0, 5, 10, 25, 50, 100, 250, 500, 1000, 2000, 4000)
 

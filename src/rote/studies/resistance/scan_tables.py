@@ -54,7 +54,8 @@ def all_tables(runs: Sequence[Mapping[str, Table]], steps: int) -> list[Table]:
         _accuracy(curves),
         over_training(
             "information", "What the answer takes from the action word and from the syntax", information, INFORMATION,
-            f"Command templates combined with all four action words. {NOTE}", SETTING,
+            "Command templates combined with all four action words, of which 'replaced' has never seen 'jump'. "
+            f"{NOTE}", SETTING,
         ),
         Table.make("seeds", "Every model", SEED_COLUMNS, seeds, details=True, note=NOTE),
         Table.make("curves", "Every model over training", runs[0]["curves"].columns, curves, details=True, note=NOTE),
