@@ -13,6 +13,7 @@ from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in
 from rote.store import Table
 
 AXIS = "accuracy on new compositions (diamond: our mean and 95 % interval; tick: published{})"
+UNCHANGED = {"original": "nothing, as trained", "none": "nothing, only retrained"}
 READINGS = {
     "edges": "most strong edges",
     "mean": "largest mean weight",
@@ -26,9 +27,12 @@ READINGS = {
 def lookup_substitution(table: Table) -> Figure:
     """Accuracy with a frozen component of the other kind after retraining, beside the published (Table 4)."""
     names = ("model", "component", "published", "published_sd", "accuracy", "low", "high", "before")
-    rows = [{**row, **_published_bar(row)} for row in columns_of(table, *names)]
+    rows = [
+        {**row, **_published_bar(row), "exchanged": UNCHANGED.get(row["component"], row["component"])}
+        for row in columns_of(table, *names)
+    ]
     title = AXIS.format(", bar: ± its standard deviation")
-    panels = [_panel(kind, in_order(rows, "component"), title) for kind in in_order(rows, "model")]
+    panels = [_panel(kind, in_order(rows, "exchanged"), title) for kind in in_order(rows, "model")]
     return Figure(alt.vconcat(*panels, spacing=24), {"rows": rows}, describe(table))
 
 
@@ -57,7 +61,7 @@ def _published_bar(row: dict[str, Any]) -> dict[str, float]:
 def _panel(kind: str, components: list[str], title: str) -> Chart:
     base = alt.Chart(alt.NamedData("rows")).transform_filter(alt.FieldEqualPredicate(field="model", equal=kind))
     tips = [alt.Tooltip("model:N"), alt.Tooltip("before:Q", title="before retraining", format=".3f")]
-    layers = _marks(base, "component", components, title, tips)
+    layers = _marks(base, "exchanged", components, title, tips)
     return layers.properties(width=480, height=alt.Step(24), title=f"{kind} models")
 
 
