@@ -232,5 +232,7 @@ class PredictabilityStudy(Study[PredictabilityConfig]):
                     measure.familiar, above(0.05, at_all=0.0), role="contrast",
                 ),
             ),
+            remark="The last tells the conduit from the network: if it is the familiar conduit that carries the "
+            "gradient, an unseen one carries less through the same network.",
         ),
     )  # fmt: skip
