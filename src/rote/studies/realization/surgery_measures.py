@@ -31,14 +31,14 @@ def guided_minus(first: Trial, second: Trial) -> Measure:
 
 
 def relative_drop(component: str) -> Measure:
-    """What share of the original's mean accuracy is lost."""
+    """What share of the original's mean accuracy is lost, at most all of it."""
 
     def measured(tables: Tables) -> Estimate:
         original = exchanged(tables, "guided", "original")
         lost, whole = paired_difference(original, exchanged(tables, "guided", component)), fmean(original)
         if not whole:
             return Estimate(float("nan"), float("nan"), float("nan"), lost.n, lost.test)
-        return Estimate(lost.value / whole, lost.low / whole, lost.high / whole, lost.n, lost.test, lost.p)
+        return Estimate(lost.value / whole, lost.low / whole, min(lost.high / whole, 1.0), lost.n, lost.test, lost.p)
 
     return measured
 
