@@ -158,3 +158,17 @@ def test_the_analyses_see_what_the_model_computes():
 def test_unknown_options_are_refused(key, value):
     with pytest.raises(UsageError, match=value):
         EncoderDecoder(replace(SMALL, **{key: value}), 19, 11, seeds=[0])
+
+
+def test_a_checkpoint_of_another_architecture_is_refused():
+    model = EncoderDecoder(SMALL, 19, 11, seeds=[0])
+    for other, message in (
+        (replace(SMALL, hidden=7), r"'encoder.cell.weight_ih' is \(1, 21, 3\) there and \(1, 18, 3\)"),
+        (replace(SMALL, full_focus=False), "of another architecture"),
+        (replace(SMALL, cell="lstm"), "of another architecture"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            model.load(EncoderDecoder(other, 19, 11, seeds=[0]).state_dict())
+    again = EncoderDecoder(SMALL, 19, 11, seeds=[1])
+    again.load(model.state_dict())
+    assert all(torch.equal(one, two) for one, two in zip(model.parameters(), again.parameters(), strict=True))

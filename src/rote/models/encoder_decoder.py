@@ -13,7 +13,7 @@ full focus  the attended vector c, given beside another vector e, becomes c * re
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -197,6 +197,18 @@ class EncoderDecoder(nn.Module):
         return Decoded(
             torch.stack(logits, 2), torch.stack(attention, 2), encoded, begin, torch.stack(inputs, 2)
         )  # fmt: skip
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """The weights of a checkpoint; an error says where it is of another architecture."""
+        own = self.state_dict()
+        for name in [*own, *weights]:
+            mine, theirs = (tuple(state[name].shape) if name in state else None for state in (own, weights))
+            if mine != theirs:
+                raise UsageError(
+                    f"The checkpoint is of another architecture: {name!r} is {theirs or 'missing'} there and "
+                    f"{mine or 'missing'} in this model (replica first)."
+                )
+        self.load_state_dict(weights)
 
     def select(self, replicas: Sequence[int]) -> Self:
         """Some of the replicas, as a population with weights of its own."""

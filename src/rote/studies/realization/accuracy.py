@@ -61,12 +61,14 @@ def kept_steps(config: LookupModelConfig) -> dict[int, int]:
 
 def load_models(run: FinishedRun, step: int | None = None) -> EncoderDecoder:
     """The trained population of a run: the selected weights, or those at a step whose weights were kept."""
+    from rote.models import EncoderDecoder
     from rote.studies.realization.training import make_program
 
     config = from_plain(LookupModelConfig(), run.record.request.config)
     model = make_program(config, False, run.record.request.seeds, "cpu").model
-    model.load_state_dict(run.checkpoint(step)["model"])
-    return model  # type: ignore[return-value]
+    assert isinstance(model, EncoderDecoder)
+    model.load(run.checkpoint(step)["model"])
+    return model
 
 
 @studies.register("lookup-accuracy")
