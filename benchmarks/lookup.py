@@ -4,8 +4,8 @@
 
 Published size: 512 units, batches of one. Baseline: plain PyTorch (nn.GRU, nn.Linear, Adam with its defaults), one
 model after the other. Against it, per update of all five models: the five stacked into one program (whose weight
-gradients are gathered into one product each), the same program for one model at a time, and two processes with two and three
-stacked models on two cores. Wall time; the engines take turns, and the fastest round of each counts.
+gradients are gathered into one product each), the same program for one model at a time, and two processes with two and
+three stacked models on two cores. Wall time; the engines take turns, and the fastest round of each counts.
 """
 
 import multiprocessing
