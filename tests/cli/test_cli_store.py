@@ -154,3 +154,26 @@ def test_cite_names_the_source_once_and_rote(call, store):
 
 def test_cite_of_an_empty_store_is_rote_alone(call, folder):
     assert call("cite").out.startswith("@software{rote,")
+
+
+def test_keep_writes_tables_verdicts_and_records_of_a_study(call, store, folder):
+    summary = next(row for row in Store().runs() if row.part == "summary")
+    assert "Kept in" in call("runs", "keep", summary.id, "--out", "kept").out
+    page = (folder / "kept" / "plane.md").read_text()
+    assert page.startswith("# The plane with a corner held out")
+    assert "rote run plane --preset smoke" in page
+    assert "plane-corner" in page
+    records = json.loads((folder / "kept" / "plane-records.json").read_text())
+    assert {record["request"]["part"] for record in records} == {"summary", "redundant", "random", "narrow", "epochs"}
+    verdicts = json.loads((folder / "kept" / "plane-verdicts.json").read_text())
+    assert {verdict["claim"] for verdict in verdicts} >= {"plane-seeds", "plane-corner"}
+    assert (folder / "kept" / "plane-outcome.csv").read_text().startswith("setting,seeds,published")
+
+
+def test_keep_wants_a_summary_and_a_folder(call, store):
+    rows = Store().runs()
+    part, summary = (next(row.id for row in rows if (row.part == "summary") is wanted) for wanted in (False, True))
+    answers = call("runs", "keep", part, "--out", "kept"), call("runs", "keep", summary)
+    assert [answer.code for answer in answers] == [2, 2]
+    assert "Give the study's summary" in answers[0].err
+    assert "--out FOLDER" in answers[1].err

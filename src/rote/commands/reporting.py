@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rote.claims import Verdict
 from rote.config import flatten
-from rote.report import Section, build
+from rote.errors import UsageError
+from rote.report import Section, build, keep
 from rote.report.folder import check_replaceable
-from rote.store import FinishedRun, Store
+from rote.store import FinishedRun, Record, Store
 from rote.studies import Study, latest_summary, ledger, studies
+from rote.studies.ledger import judged
 
 
 def write_report(store: Store, out: Path, *, preset: str | None = None, formats: tuple[str, ...] = ()) -> Path:
@@ -23,9 +26,26 @@ def write_report(store: Store, out: Path, *, preset: str | None = None, formats:
         study = studies[name]()
         summary = latest_summary(store, study, preset)
         if summary is not None:
-            judged = tuple(item for item in verdicts if item.study == name)
-            sections.append(section_of(study, summary, judged, spent))
+            own = tuple(item for item in verdicts if item.study == name)
+            sections.append(section_of(study, summary, own, spent))
     return build(sections, verdicts, out, formats=formats)
+
+
+def keep_result(store: Store, prefix: str, out: Path) -> Path:
+    """A study's summary run with its verdicts and the records of all its runs, as small files; returns the page."""
+    summary = store.load(prefix)
+    request = summary.record.request
+    if request.part != "summary":
+        raise UsageError(
+            f"The run {prefix!r} is the part {request.part!r} of {request.study}. Give the study's summary: "
+            f"rote runs list --study {request.study}"
+        )
+    study = studies[request.study]()
+    rows = {row.id: row for row in store.runs()}
+    used = [identity for identity in (summary.id, *summary.record.uses) if identity in rows]
+    records = [dataclasses.asdict(Record.read(store.root / rows[identity].folder)) for identity in used]
+    spent = {identity: rows[identity].seconds for identity in used}
+    return keep(section_of(study, summary, tuple(judged(study, summary)), spent), records, out)
 
 
 def check_report_folder(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command that looks into the run store: runs list, show, rm, export."""
+"""The command that looks into the run store: runs list, show, rm, export, keep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ STATUSES = ("running", "finished", "failed", "interrupted", "damaged")
 
 @dataclass(frozen=True)
 class Runs:
-    """The run store: list, show, remove or export runs.
+    """The run store: list, show, remove, export or keep runs.
+
+    export writes what was recorded during training; keep writes a study's tables, verdicts and records as small text
+    files that a repository can hold.
 
     Try:
       rote runs
@@ -30,19 +33,23 @@ class Runs:
       rote runs show 3f2a
       rote runs rm 3f2a --yes
       rote runs export 3f2a --out run.csv
+      rote runs keep 3f2a --out results
     """
 
-    action: Annotated[Positional[str], arg(metavar="[ACTION]", help="list, show, rm or export.")] = "list"
+    action: Annotated[Positional[str], arg(metavar="[ACTION]", help="list, show, rm, export or keep.")] = "list"
     ids: Annotated[Positional[tuple[str, ...]], option("[ID ...]", "Run ids, or the beginning of one.")] = ()
     study: Annotated[str | None, option("NAME", "List only runs of this study.")] = None
     status: Annotated[str | None, option("WORD", f"List only runs with this status: {', '.join(STATUSES)}.")] = None
-    out: Annotated[Path | None, option("FILE", "Export into this file instead of the terminal.")] = None
+    out: Annotated[
+        Path | None, option("PATH", "Export into this file instead of the terminal, or keep in this folder.")
+    ] = None
     yes: Annotated[bool, option(None, "Remove without asking.")] = False
     store: Folder = None
     json: Json = False
 
     def __call__(self) -> int:
         actions = {"list": self._list, "show": self._show, "rm": self._remove, "export": self._export}
+        actions["keep"] = self._keep
         if self.action not in actions:
             raise UnknownNameError("action", self.action, actions)
         if self.action == "list" and self.ids:
@@ -111,3 +118,11 @@ class Runs:
             write_atomically(self.out, text.getvalue().encode())
         else:
             print(text.getvalue(), end="")
+
+    def _keep(self, store: Store) -> None:
+        from rote.commands.reporting import keep_result
+
+        if self.out is None:
+            raise UsageError("'rote runs keep' needs the folder to write to: --out FOLDER")
+        for prefix in self.ids:
+            print(f"Kept in {keep_result(store, prefix, self.out)}")
