@@ -117,7 +117,7 @@ def test_a_removed_run_is_computed_again_to_the_same_bytes(call, store):
     results = {part: (store / row.folder / "result.json").read_bytes() for part, row in rows.items()}
     call("runs", "rm", rows["narrow"].id, rows["summary"].id, "--yes")
     answer = call("run", "plane", "--preset", "smoke", "engine=stacked", "--workers", "1")
-    assert answer.err == "Runs: 1 computed, 3 reused\n"
+    assert answer.err.endswith("Runs: 1 computed, 3 reused\n")  # progress before it, where the machine is slow
     assert {part: (store / row.folder / "result.json").read_bytes() for part, row in rows.items()} == results
 
 
