@@ -113,6 +113,12 @@ def test_without_mnist_and_network_the_stand_in_is_used_and_the_summary_found_ag
     assert again.out == first.out
 
 
+def test_the_runs_of_the_source_are_the_same_with_and_without_remedies(offline, call):
+    words = ("run", "digit-pairs", "--workers", "1", *TINY)
+    assert call(*words, "remedies=false").err == "Runs: 2 computed, 0 reused\n"
+    assert call(*words, "noise=2").err == "Runs: 3 computed, 2 reused\n"
+
+
 def test_mnist_that_cannot_be_had_is_refused_with_what_to_do(offline, call):
     answer = call("run", "digit-pairs", "--workers", "1", *TINY, "data=mnist")
     assert answer.code == 2

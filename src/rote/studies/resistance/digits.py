@@ -115,10 +115,12 @@ class DigitPairs(Study[DigitsConfig]):
         return []
 
     def requests(self, config: DigitsConfig) -> list[Request]:
-        data = available() if config.data == "auto" else config.data
-        parts = SETTINGS + (REMEDIES if config.remedies else ())
-        known = replace(config, data=data)
-        return [self.request(part, known, (seed,)) for part in parts for seed in range(config.seeds)]
+        known = replace(config, data=available() if config.data == "auto" else config.data)
+        # The settings of the source do not depend on the remedies: with or without these they are the same runs.
+        names = ("remedies", "noise", "dropout", "slower")
+        plain = replace(known, **{name: getattr(self.default, name) for name in names})
+        parts = [(part, plain) for part in SETTINGS] + [(part, known) for part in REMEDIES if config.remedies]
+        return [self.request(part, settings, (seed,)) for part, settings in parts for seed in range(config.seeds)]
 
     def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.resistance.digits_training import train_and_measure
