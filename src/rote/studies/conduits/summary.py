@@ -3,47 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from rote.claims import mean
-from rote.store import Column, FinishedRun, Table
+from rote.studies import summaries
+from rote.studies.summaries import BAND, Row, collected, grouped
 
+__all__ = ["BAND", "LEARNED", "NETWORK", "Row", "at_epoch", "band", "bands", "collected", "grouped", "learning_times"]
 LEARNED = 0.5  # the rule counts as learned when P(close) from the open symbol is above this
 NETWORK = ("cell", "setting", "k", "n", "seed", "kind")
-BAND = (
-    Column("seeds", "networks", "label"),
-    Column("mean", "mean over seeds"),
-    Column("low", "lower end of its 95 % interval"),
-    Column("high", "upper end of its 95 % interval"),
-)
-Row = dict[str, Any]
-
-
-def collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:
-    """The runs' tables of the same name, one below the other."""
-    tables: dict[str, Table] = {}
-    for run in runs:
-        for name, table in run.tables().items():
-            earlier = tables.get(name)
-            tables[name] = table if earlier is None else replace(earlier, rows=earlier.rows + table.rows)
-    return tables
-
-
-def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """The rows that agree in these columns, in the order in which they come."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
 
 
 def band(values: Sequence[float | None], probability: bool = True) -> Row:
-    """Mean and interval of the values that there are; no interval for one seed."""
-    known = [value for value in values if value is not None]
-    found = mean(known, bounds=(0.0, 1.0)) if probability else mean(known)
-    interval = {"low": found.low, "high": found.high} if len(known) > 1 else {}
-    return {"seeds": len(known), "mean": found.value if known else None, **interval}
+    return summaries.band(values, (0.0, 1.0) if probability else None)
 
 
 def bands(rows: Iterable[Row], names: Sequence[str], columns: Mapping[str, str], probability: bool = True) -> list[Row]:

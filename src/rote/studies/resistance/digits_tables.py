@@ -9,7 +9,8 @@ from typing import Any
 from rote.claims import mean
 from rote.store import Column, Table
 from rote.studies.resistance import published
-from rote.studies.resistance.summaries import Row, Rows, average, grouped, over_training
+from rote.studies.resistance.summaries import Rows, average, over_training
+from rote.studies.summaries import Row, grouped
 
 ABOUT = {
     "redundant": "A: the right digit is the same or the next one",
@@ -39,7 +40,7 @@ def all_tables(rows: Rows, early: float, columns: Sequence[Column], note: str) -
 def per_seed(rows: Rows, early: float) -> list[Row]:
     """One row per network: at the end, early, untrained, and where it first reached a certain training accuracy."""
     found = []
-    for (setting, seed), mine in grouped(rows, "setting", "seed").items():
+    for (setting, seed), mine in grouped(rows, ("setting", "seed")).items():
         informed = [row for row in mine if row["right_given"] is not None]
         first, last = informed[0], informed[-1]
         limit = max(early, mine[1]["step"])  # few records: then the first one is early
@@ -86,7 +87,7 @@ def _seeds(seeds: Rows, note: str) -> Table:
 
 def _outcome(seeds: Rows, note: str) -> Table:
     rows = []
-    for (setting,), mine in grouped(seeds, "setting").items():
+    for (setting,), mine in grouped(seeds, ("setting",)).items():
         if setting not in ("redundant", "random"):
             continue
         said = {"redundant": published.LARGER_GAP}
@@ -116,7 +117,7 @@ def _outcome(seeds: Rows, note: str) -> Table:
 def _accuracy(rows: Rows, note: str) -> Table:
     """Mean and variance over seeds at each recorded step, as in the source's figure."""
     long = []
-    for (setting, step), mine in grouped(rows, "setting", "step").items():
+    for (setting, step), mine in grouped(rows, ("setting", "step")).items():
         for measure in ("train", "test"):
             values = [row[measure] for row in mine]
             spread = variance(values) if len(values) > 1 else None
@@ -151,7 +152,7 @@ def _information(rows: Rows, note: str) -> Table:
 
 def _remedies(seeds: Rows, note: str) -> Table:
     rows = []
-    for (setting,), mine in grouped(seeds, "setting").items():
+    for (setting,), mine in grouped(seeds, ("setting",)).items():
         row: dict[str, Any] = {"setting": setting, "about": ABOUT[setting], "seeds": len(mine)}
         for name in ("train", "test", "gap", "given", "ratio"):
             found = mean([item[name] for item in mine])

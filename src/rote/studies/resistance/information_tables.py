@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from rote.claims import mean
 from rote.store import Column, Table
-from rote.studies.resistance.summaries import Row, Rows, grouped, over_training
+from rote.studies.resistance.summaries import Rows, over_training
+from rote.studies.summaries import Row, grouped
 
 PARTS = ("redundant 1", "random 1", "narrow 1", "redundant 2", "random 2")  # setting and number of outputs
 SETTINGS = (
@@ -65,7 +66,7 @@ def all_tables(rows: Rows, early: float, columns: Sequence[Column]) -> list[Tabl
 def per_seed(rows: Rows, early: float) -> list[Row]:
     """One row per network. ``early``: the last step that counts as early."""
     found = []
-    for (setting, outputs, seed), mine in grouped(rows, "setting", "outputs", "seed").items():
+    for (setting, outputs, seed), mine in grouped(rows, ("setting", "outputs", "seed")).items():
         soon = [row for row in mine if row["step"] <= early]
         at = {"0": mine[0], "early": soon[-1], "end": mine[-1]}
         falling = [(one, two) for one, two in pairwise(soon) if two["loss"] < one["loss"]]

@@ -16,6 +16,7 @@ from rote.models import MLPConfig
 from rote.store import Column, FinishedRun, Request, Run, Table
 from rote.studies.resistance import published
 from rote.studies.study import Progress, Study, studies
+from rote.studies.summaries import collected
 from rote.tasks.plane import PlaneTask, Setting
 from rote.training import TrainingConfig, split_seeds
 from rote.training.population import Engine, EngineTimes
@@ -98,8 +99,8 @@ class PlaneStudy(Study[PlaneConfig]):
         return train_and_measure(task_of(request.part), config, request, run, progress, device, updates_per_step)
 
     def summarize(self, config: PlaneConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        collected = _collected(runs)
-        seeds, dynamics, boundaries = collected["seeds"], collected["dynamics"], collected["boundaries"]
+        tables = collected(runs)
+        seeds, dynamics, boundaries = tables["seeds"], tables["dynamics"], tables["boundaries"]
         drawn = [row for row in boundaries.records() if row["setting"] != "epochs"]
         over_training = [row for row in drawn if row["seed"] == 0]
         last = max(row["step"] for row in over_training)
@@ -232,16 +233,6 @@ def first_step_share(tables: Tables, setting: str) -> Estimate:
     rows = tables["seeds"].where(setting=setting).records()
     learned = [row for row in rows if row["loss_end"] < row["loss_0"]]
     return mean([(row["loss_0"] - row["loss_1"]) / (row["loss_0"] - row["loss_end"]) for row in learned])
-
-
-def _collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:
-    """The runs' tables of the same name, one below the other."""
-    collected: dict[str, Table] = {}
-    for run in runs:
-        for name, table in run.tables().items():
-            earlier = collected.get(name)
-            collected[name] = table if earlier is None else replace(earlier, rows=earlier.rows + table.rows)
-    return collected
 
 
 def _outcome(seeds: Table) -> Table:

@@ -8,7 +8,8 @@ from statistics import fmean, median, variance
 from rote.claims import mean
 from rote.store import Column, Table
 from rote.studies.resistance import published
-from rote.studies.resistance.summaries import Row, Rows, average, grouped, over_training
+from rote.studies.resistance.summaries import Rows, average, over_training
+from rote.studies.summaries import Row, grouped
 
 EARLY, MIDDLE = (10, 25), (100, 150)  # steps; the first as published
 LAST = 0.2  # share of the steps whose median is taken for the end
@@ -67,10 +68,10 @@ def all_tables(runs: Sequence[Mapping[str, Table]], steps: int) -> list[Table]:
 
 
 def per_seed(curves: Rows, information: Rows, whole: Rows, steps: int) -> list[Row]:
-    told = grouped(information, "setting", "seed")
-    ends = grouped(whole, "setting", "seed")
+    told = grouped(information, ("setting", "seed"))
+    ends = grouped(whole, ("setting", "seed"))
     found = []
-    for key, mine in grouped(curves, "setting", "seed").items():
+    for key, mine in grouped(curves, ("setting", "seed")).items():
         row: Row = {"setting": key[0], "seed": key[1]}
         row |= {f"{name}_25": _at(mine, name, (25, 25)) for name in ("train", "combined")}
         row |= {"train_early": _at(mine, "train", EARLY), "combined_middle": _at(mine, "combined", MIDDLE)}
@@ -97,7 +98,7 @@ def _outcome(seeds: Rows) -> Table:
     said = {"original": published.SCAN_LARGER_GAP}
     names = ("train_25", "combined_25", "train", "test", "gap", "syntax_word")
     rows = []
-    for (setting,), mine in grouped(seeds, "setting").items():
+    for (setting,), mine in grouped(seeds, ("setting",)).items():
         gap = mean([row["gap"] for row in mine])
         rows.append(
             {"setting": setting, "seeds": len(mine), "published": said.get(setting), "low": gap.low, "high": gap.high}
@@ -122,7 +123,7 @@ def _outcome(seeds: Rows) -> Table:
 def _accuracy(curves: Rows) -> Table:
     """Mean and variance over seeds at each recorded step, as in the source's figure."""
     rows = []
-    for (setting, step), mine in grouped(curves, "setting", "step").items():
+    for (setting, step), mine in grouped(curves, ("setting", "step")).items():
         for measure in ("train", "combined", "test"):
             values = [row[measure] for row in mine]
             spread = variance(values) if len(values) > 1 else None

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
 from rote.claims import mean
 from rote.store import Column, Table
+from rote.studies.summaries import Row, grouped
 
-Row = dict[str, Any]
 Rows = Sequence[Row]
-
-
-def grouped(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
 
 
 def average(values: Iterable[float | None]) -> float | None:
@@ -31,7 +23,7 @@ def over_training(
 ) -> Table:
     """Mean and interval over seeds of each measure, by setting and step: the table of "information-training"."""
     long = []
-    for (which, step), mine in grouped(rows, "setting", "step").items():
+    for (which, step), mine in grouped(rows, ("setting", "step")).items():
         for measure, value in measures.items():
             found = mean([value(row) for row in mine])
             interval = {"low": found.low, "high": found.high} if found.n > 1 else {}
