@@ -119,12 +119,12 @@ def one_model(updates: int = 40) -> tuple[list[float], list[float]]:
     return mine, theirs
 
 
-def part(ready: object, go: object, seeds: range, updates: int, results: object) -> None:
+def part(ready: object, go: object, seeds: range, updates: int, rounds: int, results: object) -> None:
     torch.set_num_threads(1)
     made = program(SCALED, seeds)
     ours(made, 2)
     made = program(SCALED, seeds)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         ready.wait()  # type: ignore[attr-defined]
         go.wait()  # type: ignore[attr-defined]
         results.put(timed(lambda: ours(made, updates))[0])  # type: ignore[attr-defined]
@@ -140,8 +140,9 @@ def population(updates: int = 28) -> tuple[list[float], list[float], list[float]
     context, count = multiprocessing.get_context("spawn"), min(cores(), POPULATION)
     ready, go, results = context.Barrier(count + 1), context.Barrier(count + 1), context.Queue()
     shares = [range(i * POPULATION // count, (i + 1) * POPULATION // count) for i in range(count)]
-    workers = [context.Process(target=part, args=(ready, go, share, updates, results)) for share in shares]
+    workers = [context.Process(target=part, args=(ready, go, share, updates, ROUNDS, results)) for share in shares]
     for worker in workers:
+        worker.daemon = True
         worker.start()
     for _ in range(ROUNDS):
         made = program(SCALED, range(POPULATION))
