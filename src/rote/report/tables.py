@@ -87,7 +87,8 @@ def _caption(table: Table) -> str:
 
 def _heading(column: Column) -> str:
     name = column.name.replace("_", " ")
-    return f"{name} (published)" if column.role == "published" else name
+    marked = column.role == "published" and "published" not in name
+    return f"{name} (published)" if marked else name
 
 
 def _piped(cells: Iterable[str]) -> str:
