@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from watched_page import Watched
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the sample tables are shared with the unit tests
@@ -19,6 +19,7 @@ def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium")
     if executable is None:
         pytest.fail("The browser tests need Chromium on the PATH. On Debian: sudo apt-get install chromium")
+    expect.set_options(timeout=30_000)  # milliseconds; a busy machine draws slowly
     with sync_playwright() as playwright:
         # No sandbox: Chromium refuses to start as root, as in a container, with one.
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

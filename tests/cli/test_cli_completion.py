@@ -11,6 +11,7 @@ from command_line import ROTE, environment
 from rote.cli import COMMANDS
 from rote.commands.completion import SCRIPTS, complete
 from rote.store import Store
+from rote.studies import studies
 
 BASH = """
 set -u
@@ -34,7 +35,7 @@ def in_bash(*words: str) -> list[str]:
 
 
 def test_the_bash_script_completes_in_bash():
-    assert in_bash("run", "pl") == ["plane"]
+    assert in_bash("run", "pl") == ["plane", "plane-information"]
     assert in_bash("run", "plane", "training.s") == ["training.steps=", "training.schedule="]
     assert in_bash("r") == ["reproduce", "run", "runs", "report"]
 
@@ -51,13 +52,13 @@ def test_scripts_of_other_shells_ask_the_command_and_parse(shell):
     {
         "": list(COMMANDS),
         "sh": ["show"],
-        "show ": ["plane"],
+        "show ": sorted(studies),
         "nothing ": [],
         "run plane model.": ["model.hidden=", "model.layers=", "model.activation="],
         "run plane model.hidden=3 model.": ["model.layers=", "model.activation="],
         "run nothing model.": [],
         "run --preset ": ["smoke", "quick", "paper"],
-        "run --preset smoke pl": ["plane"],
+        "run --preset smoke pl": ["plane", "plane-information"],
         "run --workers 2 plane --json model.h": ["model.hidden="],
         "run --workers ": [],
         "run plane --d": ["--device"],
@@ -65,7 +66,7 @@ def test_scripts_of_other_shells_ask_the_command_and_parse(shell):
         "reproduce res": ["resistance"],
         "list s": ["studies"],
         "runs e": ["export"],
-        "runs --study ": ["plane"],
+        "runs --study ": sorted(studies),
         "runs rm --y": ["--yes"],
         "completion ": ["bash", "zsh", "fish"],
     }.items(),
@@ -89,4 +90,4 @@ def test_the_command_prints_what_is_offered(call, capsys):
     from rote.cli import main
 
     main(["__complete", "run", "p"])
-    assert capsys.readouterr().out == "plane\n"
+    assert capsys.readouterr().out == "plane\nplane-information\n"
