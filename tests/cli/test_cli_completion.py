@@ -36,7 +36,7 @@ def in_bash(*words: str) -> list[str]:
 
 def test_the_bash_script_completes_in_bash():
     assert in_bash("run", "pl") == ["plane", "plane-information"]
-    assert in_bash("run", "plane", "training.s") == ["training.steps=", "training.schedule="]
+    assert in_bash("run", "plane", "training.s") == ["training.steps=", "training.schedule=", "training.select="]
     assert in_bash("r") == ["reproduce", "run", "runs", "report"]
 
 
