@@ -1,6 +1,6 @@
 """How fast five lookup models of the published size train, and how long looking inside a pair of them takes.
 
-    python benchmarks/lookup.py [updates]
+    python benchmarks/lookup.py [updates] [store with the models of the preset paper]
 
 Published size: 512 units, batches of one. Baseline: plain PyTorch (nn.GRU, nn.Linear, Adam with its defaults), one
 model after the other. Against it, per update of all five models: the five stacked into one program (whose weight
@@ -19,7 +19,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracles"))
 from plain_encoder_decoder import PlainEncoderDecoder, plain_loss
 
+from rote.store import Store
 from rote.studies.realization import inside_measures as measures
+from rote.studies.realization.accuracy import load_models, model_requests
 from rote.studies.realization.settings import LookupModelConfig, published_training
 from rote.studies.realization.training import make_program
 from rote.tasks.lookup import PAD
@@ -139,23 +141,26 @@ def main():
     for name, value in best.items():
         print(f"  {name:36} {1000 * value:7.1f} ms per update of all five   {baseline / value:5.2f}x")
 
-    start = time.perf_counter()
-    for guided in (False, True):
-        program = make_program(CONFIG, guided, [0], "cpu")
-        optimizer = CONFIG.training.make_optimizer(program.model.parameters())
-        for step in range(300):  # enough for structure; a trained pair takes about as long
-            optimizer.zero_grad()
-            program.losses(step).sum().backward()
-            optimizer.step()
-        inside = measures.InsideModel(program.model, CONFIG.task)
+    if len(sys.argv) > 2:
+        look_inside(Store(sys.argv[2]))
+
+
+def look_inside(store):
+    """All analyses of a trained pair, from a store in which ``rote run lookup-accuracy --preset paper`` has finished."""
+    total = 0.0
+    for request in model_requests(CONFIG, len(SEEDS), ("gru",)):
+        model = load_models(store.finished(request)).select([0])
         begin = time.perf_counter()
+        inside = measures.InsideModel(model, CONFIG.task)
         groups = measures.diagnoses(inside, 5, 0)
         measures.strong_group(inside, groups)
         for look in (measures.embedding, measures.graphs, measures.polarities, measures.activations):
             look(inside)
         measures.saturation(inside)
-        print(f"  all analyses of a {'guided' if guided else 'baseline'} model: {time.perf_counter() - begin:.1f} s")
-    print(f"  with its short training: {time.perf_counter() - start:.1f} s (target for a pair, analyses alone: 60 s)")
+        spent = time.perf_counter() - begin
+        total += spent
+        print(f"  all analyses, {request.part}: {spent:.1f} s")
+    print(f"  all analyses of the pair: {total:.1f} s (target 60 s)")
 
 
 if __name__ == "__main__":
