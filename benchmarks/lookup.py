@@ -146,7 +146,7 @@ def main():
 
 
 def look_inside(store):
-    """All analyses of a trained pair, from a store in which ``rote run lookup-accuracy --preset paper`` has finished."""
+    """All analyses of a trained pair, from a store in which lookup-accuracy has finished at the preset paper."""
     total = 0.0
     for request in model_requests(CONFIG, len(SEEDS), ("gru",)):
         model = load_models(store.finished(request)).select([0])
