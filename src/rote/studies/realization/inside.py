@@ -62,7 +62,7 @@ class LookupInside(Study[InsideConfig]):
     claims = CLAIMS
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {**SMOKE, "splits": 2},
-        "quick": {**QUICK, "splits": 3},
+        "quick": {**QUICK, "splits": 2, "lstm": False},
         "paper": {},
     }
     default = InsideConfig()
