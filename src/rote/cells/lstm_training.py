@@ -27,18 +27,19 @@ def run_lstm(
     hidden: Float[Tensor, "replica row unit"],
     cell: Float[Tensor, "replica row unit"],
     sizes: Sequence[int],
-) -> Float[Tensor, "replica token unit"]:
-    """All hidden states. ``table``: the inputs' part of the gates, with the bias; ``entries``: which of its rows each
-    token reads. Gradients reach the table, the weight and the state at the beginning."""
-    states: Tensor = _LSTM.apply(table, entries, weight, hidden, cell, tuple(sizes))  # type: ignore[no-untyped-call]
-    return states
+) -> tuple[Float[Tensor, "replica token unit"], Float[Tensor, "replica last unit"]]:
+    """All hidden states, and the cell after the last step, of the rows that it has. ``table``: the inputs' part of the
+    gates, with the bias; ``entries``: which of its rows each token reads. Gradients reach the table, the weight and the
+    state at the beginning, from the hidden states: the cell at the end is a constant."""
+    states, end = _LSTM.apply(table, entries, weight, hidden, cell, tuple(sizes))  # type: ignore[no-untyped-call]
+    return states, end
 
 
 class _LSTM(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, table: Tensor, entries: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor, sizes: tuple[int, ...]
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         gates = _doubled(table, -1).index_select(0, entries.flatten()).view(*entries.shape, -1)
         states, memory, bent = (hidden.new_empty(*entries.shape, hidden.shape[-1]) for _ in range(3))
         across, h, c = _doubled(weight, -2).mT.contiguous(), hidden, cell
@@ -56,7 +57,9 @@ class _LSTM(torch.autograd.Function):
             h = torch.mul(o, bent_now, out=h_now)
         ctx.save_for_backward(entries, weight, hidden, cell, states)
         ctx.kept, ctx.sizes, ctx.entries = (gates, memory, bent), sizes, len(table)
-        return states
+        end = c.clone()
+        ctx.mark_non_differentiable(end)
+        return states, end
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:

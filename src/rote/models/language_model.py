@@ -26,10 +26,10 @@ from rote.cells import (
     unstack,
 )
 from rote.cells.fused import kernel_of
+from rote.cells.lstm_training import run_lstm
 from rote.models.next_symbol import WORTHWHILE, readout_loss
 from rote.models.sequence import SequenceModel
 from rote.models.settings import LanguageModelConfig
-from rote.models.stacked_lstm import run_lstm
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -90,7 +90,7 @@ class StackedLanguageModel(nn.Module):
         offset = torch.arange(replicas, device=tokens.device)[:, None, None] * self.embedding.shape[1]
         entries, dropping = tokens + offset, self.training and self.dropout > 0
         if type(self.cell) is LSTMCell and self.embedding.shape[1] <= batch * time and not dropping:
-            return self._lstm(entries.permute(2, 0, 1), state)
+            return self._lstm(entries.transpose(1, 2), state)
         vectors = dropout(embedding(entries, self.embedding.flatten(0, 1)), self.dropout, self.training)
         hidden, end = run_stacked(self.cell, vectors, state)
         return hidden.transpose(1, 2), end
@@ -108,11 +108,14 @@ class StackedLanguageModel(nn.Module):
         hidden, *end = kernel(vectors, start, weights, True, 1, 0.0, torch.is_grad_enabled(), False, False)
         return hidden[None], tuple(end)
 
-    def _lstm(self, entries: Int[Tensor, "time replica batch"], state: State) -> tuple[Tensor, State]:
+    def _lstm(self, entries: Int[Tensor, "replica time batch"], state: State) -> tuple[Tensor, State]:
         """The gates' part of every symbol's embedding is computed once, instead of for every token."""
         table = stacked_linear(self.embedding, self.cell.weight_ih, self.cell.bias).flatten(0, 1)
-        hidden, end = run_lstm(table, entries, self.cell.weight_hh, *state)
-        return hidden.transpose(0, 1), (hidden[-1], end)
+        replicas, time, batch = entries.shape
+        hidden, cell = state
+        packed, end = run_lstm(table, entries.flatten(1), self.cell.weight_hh, hidden, cell, [batch] * time)
+        hidden = packed.view(replicas, time, batch, -1)
+        return hidden, (hidden[:, -1], end)
 
     def _logits(self, hidden: Float[Tensor, "replica time batch unit"]) -> Float[Tensor, "replica time batch symbol"]:
         rows = dropout(hidden, self.dropout, self.training).flatten(1, 2)

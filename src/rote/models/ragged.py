@@ -147,7 +147,7 @@ def run_ragged(
     offset = torch.arange(len(tokens), device=tokens.device)[:, None] * symbols.shape[1]
     if type(cell) is LSTMCell:  # a subclass may have changed the equations
         table = (projected + a.constant(cell.bias)).flatten(0, 1)
-        return run_lstm(table, tokens + offset, cell.weight_hh, start, start, sizes)
+        return run_lstm(table, tokens + offset, cell.weight_hh, start, start, sizes)[0]
     inputs = embedding(tokens + offset, projected.flatten(0, 1))
     state, hidden = tuple(start for _ in cell.state_names), []
     for now in inputs.split(tuple(sizes), 1):

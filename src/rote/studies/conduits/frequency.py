@@ -63,7 +63,7 @@ class FrequencyStudy(Study[FrequencyConfig]):
     """How often must a rule occur before a language model learns it, and which part of it is what counts?"""
 
     name = "conduit-frequency"
-    version = 1
+    version = 2
     source = published.SOURCE
     place = "Section 4.1, Figures 1 and 2"
     title = "Frequency of a long-distance rule"

@@ -66,7 +66,7 @@ class PredictabilityStudy(Study[PredictabilityConfig]):
     """Is a long-distance rule learned faster when what stands between its ends is familiar?"""
 
     name = "conduit-predictability"
-    version = 1
+    version = 2
     source = published.SOURCE
     place = "Section 4.2, Figure 3"
     title = "Predictable and unpredictable conduits"
