@@ -1,0 +1,68 @@
+"""What source 004 says and shows, in one place.
+
+The lecture itself prints no measured number. Its figure of hidden states is Elman 1990, Figure 7; what that article
+reports is under ELMAN. AGREEMENT is computed from the output files that the authors of two later articles released, not
+copied from their tables: context for our generated sentences, not something that these could reproduce.
+"""
+
+from rote.claims import Source
+
+SOURCE = Source(
+    id="004",
+    name="foundations",
+    title="Recurrent Neural Networks, I",
+    bibtex="""@misc{foundations,
+  title  = {Recurrent Neural Networks, {I}},
+  author = {Steinert-Threlkeld, Shane},
+  note   = {Lecture slides, LING 574 Deep Learning for NLP}
+}
+
+@article{elman1990,
+  title   = {Finding Structure in Time},
+  author  = {Elman, Jeffrey L.},
+  journal = {Cognitive Science},
+  volume  = {14},
+  number  = {2},
+  pages   = {179--211},
+  year    = {1990}
+}""",
+)
+
+# Elman 1990: sizes of the four simulations.
+XOR_BITS, XOR_PASSES, XOR_CYCLES = 3000, 600, 1200  # p. 185-186; cycles averaged in Figure 3
+LETTER_CONSONANTS, LETTER_PASSES = 1000, 200  # p. 187-190
+WORD_SENTENCES, WORD_WORDS, WORD_LETTERS, WORD_PASSES = 200, 1270, 4963, 10  # p. 191-194
+LEXICON_SENTENCES, LEXICON_PASSES = 10_000, 6  # p. 195-199
+LEXICON_STREAMS = (27_534, 27_354, 27_454)  # the one length of the stream, as given on p. 195-197, 196-199, 204-205
+
+# Elman 1990, the lexicon: errors of the trained network.
+LEXICON_ERROR = 0.88  # "RMS" on actual successors, p. 199; an output of all zeros has 1.0
+LEXICON_START = 15.5  # the same before training
+LEXICON_LIKELIHOOD, LEXICON_LIKELIHOOD_SD = 0.053, 0.100  # "RMS" against likelihood vectors
+LEXICON_COSINE, LEXICON_COSINE_SD = 0.916, 0.123  # mean cosine with likelihood vectors
+
+XOR = "the error drops at every third bit; XOR is applied at all positions"  # p. 185-186, Figure 3
+LETTERS = "error high on consonants, low on vowels; low for the bit Consonant, high for High"  # Figures 4 and 5
+WORDS = "error high at the onset of a word, falling as more of it is received"  # Figure 6
+LEXICON_PREDICTION = f"cosine {LEXICON_COSINE}, error {LEXICON_ERROR} where all-off has 1.0"
+LEXICON_TREE = "verbs and nouns; animate and inanimate; human, animal, food, breakable"  # Figure 7
+LEXICON_ZOG = "an unseen word in the place of 'man' joins the branch of humans"  # Figure 8
+LEXICON_TOKENS = "no token falls into the branch of another word"  # p. 202, Figure 9
+
+# The lecture, in its words.
+NUMBER = "to get the number on the verb, need to look at the subject, which can be very far away"
+N_GRAMS = "n-gram models cannot build such dependencies"
+IN_PRINCIPLE = "in principle, RNNs should help models capture long-distance dependencies"
+SELECTION = "N-gram (whether count-based or neural) cannot: P(word | they wanted a larger)"
+
+# Share of items with the right verb form. Best model of each kind: original sentences, nonsense sentences.
+AGREEMENT = {
+    "Gulordava et al. 2018, English": {"lstm": (0.805, 0.718), "elman": (0.732, 0.642), "n-gram LSTM": (0.707, 0.566)},
+    "Gulordava et al. 2018, Italian": {"lstm": (0.908, 0.848), "elman": (0.866, 0.762), "n-gram LSTM": (0.832, 0.791)},
+    "Gulordava et al. 2018, Hebrew": {"lstm": (0.952, 0.798), "elman": (0.885, 0.744), "n-gram LSTM": (0.901, 0.771)},
+}
+# Lakretz et al. 2019, one prepositional phrase: number of the subject and of the attractor.
+ATTRACTOR = {
+    ("singular", "singular"): 0.989, ("singular", "plural"): 0.867,
+    ("plural", "singular"): 0.930, ("plural", "plural"): 0.987,
+}  # fmt: skip
