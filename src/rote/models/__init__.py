@@ -5,22 +5,34 @@ from typing import TYPE_CHECKING
 from rote.lazy import lazily
 
 if TYPE_CHECKING:
+    from rote.models.autocomplete import AutocompleteModel
     from rote.models.cnn import CNN
     from rote.models.encoder_decoder import EncoderDecoder
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
     from rote.models.sequence import SequenceModel, adapt
-    from rote.models.settings import CNNConfig, EncoderDecoderConfig, LanguageModelConfig, MLPConfig, TranslatorConfig
+    from rote.models.settings import (
+        AutocompleteConfig,
+        CNNConfig,
+        EncoderDecoderConfig,
+        LanguageModelConfig,
+        MLPConfig,
+        SoftmaxConfig,
+        TranslatorConfig,
+    )
     from rote.models.translator import StackedTranslator
 
 __all__ = [
     "CNN",
+    "AutocompleteConfig",
+    "AutocompleteModel",
     "CNNConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
     "LanguageModelConfig",
     "MLPConfig",
     "SequenceModel",
+    "SoftmaxConfig",
     "StackedLanguageModel",
     "StackedMLP",
     "StackedTranslator",
@@ -30,6 +42,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "AutocompleteConfig": "settings",
+        "AutocompleteModel": "autocomplete",
         "CNN": "cnn",
         "CNNConfig": "settings",
         "EncoderDecoder": "encoder_decoder",
@@ -37,6 +51,7 @@ __getattr__ = lazily(
         "LanguageModelConfig": "settings",
         "MLPConfig": "settings",
         "SequenceModel": "sequence",
+        "SoftmaxConfig": "settings",
         "StackedLanguageModel": "language_model",
         "StackedMLP": "mlp",
         "StackedTranslator": "translator",

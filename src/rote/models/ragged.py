@@ -43,6 +43,14 @@ class Packing:
         sizes = np.array([(lengths > step).sum(1).max() for step in range(lengths.max())])
         return cls(order, tuple(sizes.tolist()), np.cumsum(sizes) - sizes)
 
+    @property
+    def places(self) -> tuple[Numbers, Numbers]:
+        """Row and step of every token, for one replica: what indexes an array [row, step]."""
+        return (
+            np.concatenate([self.order[0, :size] for size in self.sizes]),
+            np.repeat(np.arange(len(self.sizes)), self.sizes),
+        )
+
     def pack(self, sequences: Numbers) -> Numbers:
         """[replica, row, step] as [replica, token]."""
         rows = np.take_along_axis(sequences, self.order[..., None], 1)

@@ -56,6 +56,27 @@ class LanguageModelConfig:
 
 
 @dataclass(frozen=True)
+class AutocompleteConfig:
+    cell: str = "gru"
+    units: int = 600  # of each layer, and size of the embedding
+    layers: int = 2  # the source has 2 for GRU and LSTM, 1 for the Nested LSTM
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "units", "layers")
+
+
+@dataclass(frozen=True)
+class SoftmaxConfig:
+    """What a model over many words learns from. Evaluation is exact with either."""
+
+    kind: Literal["exact", "sampled"] = "exact"
+    samples: int = 1024  # sampled: words besides the target, drawn anew in every step
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "samples")
+
+
+@dataclass(frozen=True)
 class CNNConfig:
     depths: tuple[int, ...] = (32, 64)  # of the convolutions
     hidden: int = 64  # units of the fully connected layer

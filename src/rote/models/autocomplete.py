@@ -1,0 +1,135 @@
+"""The autocomplete model of source 003: characters in, the word that is being typed out.
+
+Embedding of 27 characters and a row of zeros for padding, layers of one cell, a dense layer over the vocabulary. Cells
+are TensorFlow's: one bias vector, Glorot's initialization of the matrix that acts on [x, h] together, the GRU with the
+reset gate before the product and its gates' biases at 1, the forget gates' biases at 1 (TensorFlow adds that 1 in the
+step; as a bias it is trained alike). No dropout; every observation begins with a zero state.
+
+It is a ``SequenceModel``: every analysis takes it as it is. Training has its own way through the layers, which computes
+nothing for padding and makes one product for each weight's gradient over all steps (``rote.models.ragged``).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from rote.cells import Cell, Initialization, Recurrent
+from rote.errors import UsageError
+from rote.models.many_words import words_loss
+from rote.models.ragged import Packing, run_ragged
+from rote.models.sampled_softmax import sampled_loss
+from rote.models.sequence import SequenceModel
+from rote.models.settings import AutocompleteConfig
+from rote.tasks.alphabet import CHARACTERS, END
+from rote.tasks.autocomplete import UNKNOWN, Batch
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+@dataclass(frozen=True)
+class PackedStates:
+    """The top layer at every character of a batch, step by step; characters after the end of a row are left out."""
+
+    hidden: Float[Tensor, "token unit"]
+    targets: Int[Tensor, " token"]
+    packing: Packing
+
+    @property
+    def counted(self) -> Tensor:
+        """Which tokens count in the loss: those of words of the vocabulary."""
+        return self.targets > UNKNOWN
+
+
+class AutocompleteModel(SequenceModel):
+    """``vocabulary``: names of the outputs, "<eos>" and "<unknown>" first. A seed gives the same network always."""
+
+    embedding: nn.Embedding
+    readout: nn.Linear
+
+    def __init__(
+        self,
+        config: AutocompleteConfig,
+        vocabulary: Sequence[str],
+        seed: int = 0,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        if len(vocabulary) <= UNKNOWN + 1:
+            raise UsageError(f"'vocabulary' must hold words after {UNKNOWN + 1} other outputs. Got {list(vocabulary)}.")
+        super().__init__(*_start(config, len(vocabulary), seed))
+        self.config, self.vocabulary = config, tuple(vocabulary)
+        self.to(dtype)
+
+    def parameter_counts(self) -> dict[str, int]:
+        """As the source counts: without the row of zeros."""
+        size = self.embedding.embedding_dim
+        counts = {"embedding": self.embedding.weight.numel() - size}
+        for name, part in (("recurrent", self.recurrent), ("dense", self.readout)):
+            counts[name] = sum(weight.numel() for weight in part.parameters())
+        return counts
+
+    def packed_states(self, batch: Batch) -> PackedStates:
+        """The top layer's hidden states, each row from a zero state, for training and for measuring."""
+        device = self.readout.weight.device
+        packing = Packing.of(batch.lengths[None])
+        tokens, targets = (
+            torch.from_numpy(packing.pack(part[None])).to(device) for part in (batch.tokens, batch.targets)
+        )
+        symbols = self.embedding.weight[None]
+        start = self.readout.weight.new_zeros(1, len(batch.lengths), self.recurrent.hidden_size)
+        for layer in range(self.recurrent.layers):
+            symbols = run_ragged(_as_stack(self.recurrent.cell(layer)), symbols, tokens, packing.sizes, start)
+            tokens = torch.arange(symbols.shape[1], device=device)[None]
+        return PackedStates(symbols[0], targets[0], packing)
+
+    def loss(self, batch: Batch, samples: int = 0, frequencies: Tensor | None = None) -> Float[Tensor, ""]:
+        """Mean cross entropy over the characters of words that are in the vocabulary, in nats. With ``samples`` among
+        so many words, drawn by the ``frequencies`` of the outputs, instead of all."""
+        states = self.packed_states(batch)
+        counted = states.counted
+        parts = (states.hidden[counted], self.readout.weight, self.readout.bias, states.targets[counted])
+        if samples and frequencies is not None:
+            return sampled_loss(*parts, frequencies, samples)
+        return words_loss(*parts)
+
+
+def _as_stack(cell: Cell) -> Cell:
+    """The cell with an axis for one replica, whose gradients reach the cell's own weights."""
+    made = copy.copy(cell)
+    made._parameters = {
+        name: None if weight is None else weight[None].clone()  # type: ignore[misc]
+        for name, weight in cell._parameters.items()
+    }
+    return made
+
+
+def _start(config: AutocompleteConfig, outputs: int, seed: int) -> tuple[Recurrent, nn.Embedding, nn.Linear]:
+    """Drawn in float64, so that a seed is the same network in either precision."""
+    units, options = config.units, dict[str, Any](reset="before") if config.cell == "gru" else {}
+    scheme = Initialization("glorot", forget_bias=1.0, gate_bias=1.0)
+    before = torch.get_default_dtype()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        torch.set_default_dtype(torch.float64)
+        try:
+            recurrent = Recurrent(
+                config.cell, units, units, layers=config.layers, biases="one", initialization=scheme, **options
+            )
+            embedding = nn.Embedding(len(CHARACTERS), units, padding_idx=END)
+            readout = nn.Linear(units, outputs)
+            limit = math.sqrt(1 / (len(CHARACTERS) - 1))
+            nn.init.uniform_(embedding.weight, -limit, limit)
+            nn.init.xavier_uniform_(readout.weight)
+        finally:
+            torch.set_default_dtype(before)
+    with torch.no_grad():
+        embedding.weight[END] = 0
+        readout.bias.zero_()
+    return recurrent, embedding, readout

@@ -1,0 +1,116 @@
+"""What an autocomplete model knows of the test text, as source 003 measured it and as it should be measured.
+
+The source's accuracy by known characters has two defects. It goes on counting known characters in the padding of its
+batches of 16, where no word is asked for: the denominators of its stored curves differ between models on one test set.
+And words outside the vocabulary, which no model can name, count as errors: that alone makes the curves fall at the end.
+``as_published`` has both; ``corrected`` has neither, with the words outside the vocabulary apart in ``outside``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rote.models import AutocompleteModel
+from rote.models.many_words import losses_and_ranks
+from rote.tasks.alphabet import SPACE
+from rote.tasks.autocomplete import PADDING, UNKNOWN, Batch, Observations, Split
+
+KNOWN = 22  # the source's curves are for 0 to 21 known characters
+TOP = 3
+BATCH = 16  # of the source's accuracy by known characters
+TOGETHER = 8 * BATCH  # observations that are computed at once
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Counts, so that proportions and their intervals can be made of any of them."""
+
+    hits: NDArray[np.int64]  # [top - 1, known]: targets among the 1, 2, 3 most probable words
+    positions: NDArray[np.int64]  # [known]: characters with so many characters of their word known
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """[top - 1, known]; NaN where there are no positions."""
+        with np.errstate(invalid="ignore"):
+            return self.hits / np.where(self.positions == 0, np.nan, self.positions)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    cross_entropy: float  # as published: mean over observations of the mean over their words of the vocabulary
+    accuracy: float  # as published: over all characters, those of words outside the vocabulary too
+    corrected_accuracy: float  # over the characters of words of the vocabulary
+    mean_loss: float  # cross entropy over the characters of words of the vocabulary
+    observations: int
+    characters: int
+    as_published: Hits
+    corrected: Hits
+    outside: Hits  # words outside the vocabulary; a hit is "<unknown>" among the most probable
+
+
+def evaluate(
+    model: AutocompleteModel, text: Observations, split: Split = "test", most: int | None = None
+) -> Evaluation:
+    """On all observations of a part of the text, or the first ``most``; exact, whatever softmax was trained with."""
+    with torch.no_grad():
+        found = [_read(model, batch) for batch in text.batches(split, TOGETHER, most)]
+    losses = [row for batch in found for row in batch.losses]
+    rank = np.concatenate([batch.rank for batch in found])
+    known = np.concatenate([batch.known for batch in found])
+    target = np.concatenate([batch.target for batch in found])
+    real, inside, unknown = target != PADDING, target > UNKNOWN, target == UNKNOWN
+    return Evaluation(
+        cross_entropy=float(np.mean([row.mean() for row in losses if len(row)])),
+        accuracy=float((rank[real] == 0).mean()),
+        corrected_accuracy=float((rank[inside] == 0).mean()),
+        mean_loss=float(np.concatenate(losses).mean()),
+        observations=len(losses),
+        characters=int(real.sum()),
+        as_published=_hits(rank, known),
+        corrected=_hits(rank[inside], known[inside]),
+        outside=_hits(rank[unknown], known[unknown]),
+    )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A batch, one number for each character and for the padding that the source would have had."""
+
+    rank: NDArray[np.int64]  # of the target among the outputs, 0 is the most probable
+    known: NDArray[np.int64]
+    target: NDArray[np.int64]
+    losses: list[NDArray[np.float64]]  # for each observation, those of words of the vocabulary
+
+
+def _read(model: AutocompleteModel, batch: Batch) -> _Read:
+    states = model.packed_states(batch)
+    weight, bias = model.readout.weight, model.readout.bias
+    loss, rank = losses_and_ranks(states.hidden, weight, bias, states.targets)
+    # After the end of a row the source's state is zero, so that the dense layer's bias alone decides.
+    ranks = np.full(batch.tokens.shape, int((bias > bias[PADDING]).sum()))
+    losses = np.zeros(batch.tokens.shape)
+    places = states.packing.places
+    ranks[places], losses[places] = rank.cpu().numpy(), loss.double().cpu().numpy()
+    step = np.arange(batch.tokens.shape[1])
+    known = step - np.maximum.accumulate(np.where(batch.tokens == SPACE, step, 0), 1)
+    longest = np.repeat(
+        [rows.max() for rows in np.split(batch.lengths, range(BATCH, len(batch.lengths), BATCH))], BATCH
+    )
+    padded = step < longest[: len(batch.lengths), None]
+    counted = batch.targets > UNKNOWN
+    return _Read(
+        ranks[padded],
+        known[padded],
+        batch.targets[padded],
+        [row[used] for row, used in zip(losses, counted, strict=True)],
+    )
+
+
+def _hits(rank: NDArray[np.int64], known: NDArray[np.int64]) -> Hits:
+    positions = np.bincount(known, minlength=KNOWN)[:KNOWN]
+    hits = [np.bincount(known[rank <= top], minlength=KNOWN)[:KNOWN] for top in range(TOP)]
+    return Hits(np.stack(hits), positions)
