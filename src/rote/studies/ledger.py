@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rote.claims import Verdict, judge, not_run
+from rote.config import to_plain
 from rote.errors import UnknownNameError
-from rote.store import FinishedRun, Store
+from rote.store import FinishedRun, Request, Store
 from rote.studies.study import PRESETS, Study, studies
 
 
@@ -29,12 +30,17 @@ def latest_summary(store: Store, study: Study[Any], preset: str | None = None) -
             run = FinishedRun(store.root / row.folder)
             request = run.record.request
             counts = request.version == study.version and set(run.record.passed) <= {"seeds", "engine"}
-            if counts and preset in (None, request.preset):
+            if counts and (preset in (None, request.preset) or _same_settings(study, preset, request)):
                 candidates.append(run)
     thorough = {name: rank for rank, name in enumerate(PRESETS)}
     return max(
         candidates, key=lambda run: (thorough.get(run.record.request.preset, -1), run.record.started), default=None
     )
+
+
+def _same_settings(study: Study[Any], preset: str | None, request: Request) -> bool:
+    """Where two presets ask for the same, a run is kept once, under the one that came first."""
+    return preset is not None and to_plain(study.resolve(preset, {})) == request.config
 
 
 def ledger(store: Store, preset: str | None = None) -> list[Verdict]:
