@@ -1,0 +1,119 @@
+"""The figures of source 003: loss over training, accuracy and connectivity by known characters. Bands are intervals.
+
+"memorization-training" is its training graph with both of its axes, "memorization-accuracy" its accuracy graph;
+"memorization-share" has the single numbers that it wished for. The text in color is in ``memorization_text``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.lines import DASHES, line_legend
+from rote.store import Table
+
+SET_TITLES = {"train": "training", "valid": "validation"}
+NORM_TITLES = {"squared": "squared norm, as drawn by the source", "l2": "norm, as in its formula"}
+
+
+@figures.register("memorization-training")
+def memorization_training(table: Table) -> Figure:
+    """Cross entropy of training and validation over time and over mini-batches (training graph)."""
+    rows = columns_of(table, "cell", "set", "step", "hours", "mean")
+    cells = in_order(rows, "cell")
+    rows = [{**row, "set": SET_TITLES.get(row["set"], row["set"])} for row in rows]
+
+    def panel(part: str, over: str, name: str, title: str) -> Chart:
+        base = alt.Chart(alt.NamedData("rows")).transform_filter(alt.FieldEqualPredicate(field="set", equal=part))
+        tips = [
+            alt.Tooltip("cell:N"),
+            alt.Tooltip("step:Q"),
+            alt.Tooltip("mean:Q", format=".3f", title="cross entropy"),
+        ]
+        line = base.mark_line(strokeWidth=1.5).encode(
+            x=alt.X(f"{over}:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=6)),
+            y=alt.Y("mean:Q", title="cross entropy, nats", scale=alt.Scale(zero=False)),
+            color=_color(cells), strokeDash=_dash("cell", cells), tooltip=tips,
+        )  # fmt: skip
+        chart: Chart = line.properties(width=370, height=180, title=f"{part} loss by {name}")
+        return chart
+
+    axes = (("hours", "time", "hours of training"), ("step", "mini-batches", "mini-batches"))
+    panels = [panel(part, *axis) for part in in_order(rows, "set") for axis in axes]
+    return Figure(alt.concat(*panels, columns=2, spacing=28), {"rows": rows}, describe(table))
+
+
+@figures.register("memorization-accuracy")
+def memorization_accuracy(table: Table) -> Figure:
+    """Accuracy by known characters, a dash for each number of suggestions (accuracy graph)."""
+    counted = "counted" in {column.name for column in table.columns}
+    names = ("cell", "top", "k", "accuracy", "low", "high", *(("counted",) if counted else ()))
+    rows = [{**row, "suggestions": f"top {row['top']}"} for row in columns_of(table, *names)]
+    cells, tops = in_order(rows, "cell"), in_order(rows, "suggestions")
+
+    def panel(which: str | None) -> Chart:
+        base = alt.Chart(alt.NamedData("rows"))
+        if which is not None:
+            base = base.transform_filter(alt.FieldEqualPredicate(field="counted", equal=which))
+        base = base.encode(x=_known_axis(), color=_color(cells))
+        tips = [
+            alt.Tooltip("cell:N"), alt.Tooltip("suggestions:N"), alt.Tooltip("k:Q", title="known characters"),
+            *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("accuracy", "low", "high")),
+        ]  # fmt: skip
+        y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+        detail = [alt.Detail("suggestions:N")]
+        lines = alt.layer(
+            _known(base).mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="accuracy"), y2="high:Q", detail=detail),
+            base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=_dash("suggestions", tops, legend=True)),
+            base.mark_point(size=16, filled=True).encode(y=y, detail=detail, tooltip=tips),
+        ).properties(width=640 if which is None else 360, height=280)
+        return lines if which is None else lines.properties(title=which)
+
+    shown = in_order(rows, "counted") if counted else [None]
+    return Figure(alt.concat(*map(panel, shown), columns=2, spacing=28), {"rows": rows}, describe(table))
+
+
+@figures.register("memorization-share")
+def memorization_share(table: Table) -> Figure:
+    """Share of connectivity on previous words, and reach, by known characters and by both norms."""
+    rows = columns_of(table, "cell", "norm", "k", "measure", "mean", "low", "high")
+    cells = in_order(rows, "cell")
+
+    def panel(measure: str, norm: str) -> Chart:
+        base = alt.Chart(alt.NamedData("rows")).encode(x=_known_axis(), color=_color(cells))
+        for field, value in (("measure", measure), ("norm", norm)):
+            base = base.transform_filter(alt.FieldEqualPredicate(field=field, equal=value))
+        tips = [
+            alt.Tooltip("cell:N"), alt.Tooltip("k:Q", title="known characters"),
+            *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")),
+        ]  # fmt: skip
+        scale = alt.Scale(domain=[0, 1]) if "share" in measure else alt.Scale(zero=True)
+        y = alt.Y("mean:Q", title=measure, scale=scale)
+        return alt.layer(
+            _known(base).mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", title=measure), y2="high:Q"),
+            base.mark_line(strokeWidth=2).encode(y=y, strokeDash=_dash("cell", cells)),
+            base.mark_point(size=24, filled=True).encode(y=y, tooltip=tips),
+        ).properties(width=360, height=190, title=NORM_TITLES.get(norm, norm))
+
+    panels = [panel(measure, norm) for measure in in_order(rows, "measure") for norm in in_order(rows, "norm")]
+    return Figure(alt.concat(*panels, columns=2, spacing=28), {"rows": rows}, describe(table))
+
+
+def _known(base: alt.Chart) -> alt.Chart:
+    return base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+
+
+def _known_axis() -> alt.X:
+    axis = alt.Axis(grid=False, tickMinStep=1)
+    return alt.X("k:Q", title="characters of the word that are known", scale=alt.Scale(nice=False), axis=axis)
+
+
+def _color(cells: list[Any]) -> alt.Color:
+    return alt.Color("cell:N", scale=alt.Scale(domain=cells), sort=cells, legend=line_legend())
+
+
+def _dash(name: str, values: list[Any], legend: bool = False) -> alt.StrokeDash:
+    scale = alt.Scale(domain=values, range=[DASHES[index % len(DASHES)] for index in range(len(values))])
+    return alt.StrokeDash(f"{name}:N", scale=scale, legend=line_legend() if legend else alt.Undefined)
