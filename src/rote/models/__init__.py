@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rote.models.autocomplete import AutocompleteModel
     from rote.models.cnn import CNN
     from rote.models.encoder_decoder import EncoderDecoder
+    from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
     from rote.models.sequence import SequenceModel, adapt
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         SoftmaxConfig,
         TranslatorConfig,
     )
+    from rote.models.simple_recurrent import StackedSRN
     from rote.models.translator import StackedTranslator
 
 __all__ = [
@@ -29,12 +31,14 @@ __all__ = [
     "CNNConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
+    "KneserNey",
     "LanguageModelConfig",
     "MLPConfig",
     "SequenceModel",
     "SoftmaxConfig",
     "StackedLanguageModel",
     "StackedMLP",
+    "StackedSRN",
     "StackedTranslator",
     "TranslatorConfig",
     "adapt",
@@ -48,12 +52,14 @@ __getattr__ = lazily(
         "CNNConfig": "settings",
         "EncoderDecoder": "encoder_decoder",
         "EncoderDecoderConfig": "settings",
+        "KneserNey": "kneser_ney",
         "LanguageModelConfig": "settings",
         "MLPConfig": "settings",
         "SequenceModel": "sequence",
         "SoftmaxConfig": "settings",
         "StackedLanguageModel": "language_model",
         "StackedMLP": "mlp",
+        "StackedSRN": "simple_recurrent",
         "StackedTranslator": "translator",
         "TranslatorConfig": "settings",
         "adapt": "sequence",

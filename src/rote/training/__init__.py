@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from rote.training.interrupt import stop_on_signal
     from rote.training.loop import train
     from rote.training.population import split_seeds, time_engines
-    from rote.training.program import Program
+    from rote.training.program import OnlineProgram, Program
     from rote.training.randomness import fix_seeds
     from rote.training.settings import TrainingConfig
 
 __all__ = [
+    "OnlineProgram",
     "Program",
     "TrainingConfig",
     "choose_device",
@@ -26,6 +27,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "OnlineProgram": "program",
         "Program": "program",
         "TrainingConfig": "settings",
         "choose_device": "device",

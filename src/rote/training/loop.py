@@ -17,7 +17,7 @@ from rote.errors import InterruptedRunError, RunFailedError
 from rote.store import Run
 from rote.training.early_stopping import EarlyStopping
 from rote.training.interrupt import Stop, stop_on_signal
-from rote.training.program import Program
+from rote.training.program import OnlineProgram, Program
 from rote.training.randomness import fix_seeds, random_state, restore_random_state
 from rote.training.settings import TrainingConfig, checkpoint_seconds
 
@@ -105,6 +105,9 @@ class _Training:
         return 0
 
     def _update(self, step: int) -> None:
+        if isinstance(self.program, OnlineProgram):
+            self.program.update(step)
+            return
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate_at(step)
         losses = self.program.losses(step)

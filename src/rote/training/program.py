@@ -28,3 +28,15 @@ class Program(ABC):
     @abstractmethod
     def measure(self) -> dict[str, Any]:
         """What is recorded now, by name: a list with one number per replica, or plain data."""
+
+
+class OnlineProgram(Program):
+    """A program that changes its parameters itself, by a procedure that is not one optimizer step per loss: Elman's
+    networks learn from each symbol. ``update(step)`` may depend on what ``losses`` of another program may."""
+
+    @abstractmethod
+    def update(self, step: int) -> None:
+        """Piece number ``step`` of the training."""
+
+    def losses(self, step: int) -> Float[Tensor, " replica"]:
+        raise TypeError(f"{type(self).__name__} learns by update().")
