@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -14,6 +15,7 @@ from rote.chalk.tensor import Tensor
 
 WIDTH, HEIGHT, RIGHT, DOWN, MARGIN = 150, 58, 200, 78, 12  # a box, from box to box, around all; in pixels
 SWEEPS = 4
+Point = tuple[Tensor, int]  # a tensor, or what goes from it to a later one, in a column
 
 
 def to_dot(tensor: Tensor) -> str:
@@ -28,45 +30,69 @@ def to_dot(tensor: Tensor) -> str:
 
 
 def to_svg(tensor: Tensor) -> str:
-    places = {node: (MARGIN + RIGHT * x, MARGIN + DOWN * y) for node, (x, y) in _layout(tensor).items()}
-    edges = [_edge(*places[parent], *places[child]) for parent, child in tensor.get_graph_above()]
-    boxes = [_box(node, *place) for node, place in places.items()]
+    rows, links = _layout(tensor)
+    places = {point: (MARGIN + RIGHT * point[1], MARGIN + DOWN * row) for point, row in rows.items()}
+    lines = [_curve(*places[start], *places[end]) for start, end in links]
+    starts = {start[0]: start[1] for start, _ in reversed(links)}  # the column of each tensor's own box
+    lines += [_line(*place) for (node, x), place in places.items() if starts.get(node, x) != x]
+    boxes = [_box(node, *place) for (node, x), place in places.items() if starts.get(node, x) == x]
     width = max(x for x, _ in places.values()) + WIDTH + MARGIN
     height = max(y for _, y in places.values()) + HEIGHT + MARGIN
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" role="img"'
     style = 'font-family="sans-serif" font-size="12"'
-    title = f"<title>Computation graph of {len(places)} tensors</title>"
-    return "\n".join([f"{head} {style}>", title, *edges, *boxes, "</svg>", ""])
+    title = f"<title>Computation graph of {len(boxes)} tensors</title>"
+    return "\n".join([f"{head} {style}>", title, *lines, *boxes, "</svg>", ""])
 
 
-def _layout(tensor: Tensor) -> dict[Tensor, tuple[float, float]]:
-    """Column and row of every tensor: leaves just before their first use, and each near what it is connected to."""
-    order, edges = tensor._topo_sort(), tensor.get_graph_above()
-    column: dict[Tensor, int] = {}
-    for node in order:
-        column[node] = 1 + max((column[parent] for parent in node.parents), default=-1)
-    linked: dict[Tensor, list[Tensor]] = {node: [] for node in order}
-    for parent, child in edges:
-        linked[parent].append(child)
-        linked[child].append(parent)
-    for node in order:
-        if not node.parents and linked[node]:
-            column[node] = min(column[child] for child in linked[node]) - 1
-    columns = [[node for node in order if column[node] == x] for x in range(max(column.values()) + 1)]
-    row: dict[Tensor, float] = {}
-    for _ in range(SWEEPS):
-        for members in columns:
-            places = {node: np.mean([row.get(other, 0.0) for other in linked[node]] or [0.0]) for node in members}
-            members.sort(key=lambda node: places[node])
-            row.update({node: y - (len(members) - 1) / 2 for y, node in enumerate(members)})
+def _layout(tensor: Tensor) -> tuple[dict[Point, float], list[tuple[Point, Point]]]:
+    """Points (tensor, column) with their rows, and the links between them.
+
+    A tensor stands as far to the right as what is made of it allows. Where a connection passes a column it has a point
+    there, which belongs to the parent, so that no line runs through a box.
+    """
+    order = tensor._topo_sort()
+    depth = dict.fromkeys(order, 0)
+    for node in reversed(order):
+        for parent in node.parents:
+            depth[parent] = max(depth[parent], depth[node] + 1)
+    column = {node: max(depth.values()) - depth[node] for node in order}
+    links = dict[tuple[Point, Point], None]()
+    for parent, child in tensor.get_graph_above():
+        way = [(parent, x) for x in range(column[parent], column[child])]
+        links |= dict.fromkeys(itertools.pairwise([*way, (child, column[child])]))
+    linked: dict[Point, list[Point]] = {(node, column[node]): [] for node in order}
+    for start, end in links:
+        linked.setdefault(start, []).append(end)
+        linked.setdefault(end, []).append(start)
+    return _rows(linked), list(links)
+
+
+def _rows(linked: dict[Point, list[Point]]) -> dict[Point, float]:
+    """Each point near those that it is linked to: columns sorted by their mean row, a few times there and back."""
+    columns: dict[int, list[Point]] = {}
+    for point in linked:
+        columns.setdefault(point[1], []).append(point)
+    row: dict[Point, float] = {}
+    ways = [sorted(columns), sorted(columns, reverse=True)]
+    for x in itertools.chain.from_iterable(ways * SWEEPS):
+        near = {point: [row[other] for other in linked[point] if other in row] or [0.0] for point in columns[x]}
+        columns[x].sort(key=lambda point: sum(near[point]) / len(near[point]))
+        row |= {point: y - (len(columns[x]) - 1) / 2 for y, point in enumerate(columns[x])}
     top = min(row.values())
-    return {node: (column[node], row[node] - top) for node in order}
+    return {point: y - top for point, y in row.items()}
 
 
-def _edge(x: float, y: float, to_x: float, to_y: float) -> str:
+def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
     x, y, to_y, bend = x + WIDTH, y + HEIGHT / 2, to_y + HEIGHT / 2, (RIGHT - WIDTH) / 2
-    path = f"M{x:.0f} {y:.0f} C{x + bend:.0f} {y:.0f} {to_x - bend:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
-    return f'<path d="{path}" fill="none" stroke="#888"/><circle cx="{to_x:.0f}" cy="{to_y:.0f}" r="3" fill="#888"/>'
+    return _path(f"M{x:.0f} {y:.0f} C{x + bend:.0f} {y:.0f} {to_x - bend:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}")
+
+
+def _line(x: float, y: float) -> str:
+    return _path(f"M{x:.0f} {y + HEIGHT / 2:.0f} h{WIDTH}")
+
+
+def _path(path: str) -> str:
+    return f'<path d="{path}" fill="none" stroke="#888"/>'
 
 
 def _box(node: Tensor, x: float, y: float) -> str:

@@ -25,10 +25,12 @@ class Module:
         self._modules: dict[str, Module] = {}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        for kind, registered in ((Tensor, "_params"), (Module, "_modules")):
-            self.__dict__.setdefault(registered, {}).pop(name, None)
+        for kind, names in ((Tensor, "_params"), (Module, "_modules")):
+            registered = self.__dict__.setdefault(names, {})
             if isinstance(value, kind):
-                self.__dict__[registered][name] = value
+                registered[name] = value
+            else:
+                registered.pop(name, None)
         object.__setattr__(self, name, value)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:

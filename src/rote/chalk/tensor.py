@@ -169,7 +169,8 @@ class Tensor:
 
     def __repr__(self) -> str:
         made = f", name={self.name!r}" if self.name else ""
-        return f"Tensor({np.array2string(np.asarray(self.value), precision=4, threshold=20, prefix='Tensor(')}{made})"
+        shown = np.array2string(np.asarray(self.value), precision=4, threshold=20, edgeitems=2, prefix="Tensor(")
+        return f"Tensor({shown}{made})"
 
     # fmt: off
     def __add__(self, other: Any) -> Tensor: return ops.add(self, other)
