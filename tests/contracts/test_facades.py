@@ -20,6 +20,7 @@ import rote
 SOURCE = Path(rote.__file__).parent
 PACKAGES = ["rote", *(f"rote.{found.name}" for found in pkgutil.iter_modules([str(SOURCE)]) if found.ispkg)]
 WITHOUT_TORCH = (
+    "rote.chalk",
     "rote.store",
     "rote.tasks",
     "rote.claims",
