@@ -49,9 +49,9 @@ def _keys(characters: NDArray[np.uint8], starts: NDArray[np.int32]) -> tuple[Key
     padded = np.concatenate([characters, np.zeros(PACKED, np.uint8)])
     for first in range(0, len(starts), PIECE):
         begin = starts[first : first + PIECE].astype(np.int64)
-        after = np.append(
-            starts[first + 1 : first + 1 + len(begin)], [len(characters) + 1] * (first + PIECE >= len(starts))
-        )
+        after = starts[first + 1 : first + 1 + len(begin)].astype(np.int64)
+        if len(after) < len(begin):  # the last word ends with the text
+            after = np.append(after, len(characters) + 1)
         lengths = after - 1 - begin
         key = keys[first : first + PIECE]
         key[:] = 0
