@@ -13,7 +13,7 @@ from rote.cells import LSTMCell, run_stacked, stack
 from rote.cells.lstm_training import run_lstm
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig, StackedLanguageModel
-from rote.models.next_symbol import readout_loss
+from rote.models.next_symbol import readout_losses
 from rote.testing import check_model
 
 CELLS = ("lstm", "gru", "elman", "nested_lstm")
@@ -124,25 +124,24 @@ def test_written_out_backpropagation_is_autograds() -> None:
 
 
 @pytest.mark.parametrize("symbols", [3, 1002])
-def test_loss_of_a_large_readout_in_one_array_is_torchs_with_its_gradients(symbols: int) -> None:
+def test_losses_of_a_readout_in_one_array_are_torchs_with_its_gradients(symbols: int) -> None:
     torch.manual_seed(0)
-    values = [torch.randn(300, 5, dtype=F64), torch.randn(symbols, 5, dtype=F64) * 9, torch.randn(symbols, dtype=F64)]
-    values, targets = [value.requires_grad_() for value in values], drawn(300, symbols=symbols)
-    expected = cross_entropy(nn.functional.linear(*values), targets)
-    found = readout_loss(*values, targets)
+    shapes, targets = [(2, 300, 5), (2, symbols, 5), (2, symbols)], drawn(2, 300, symbols=symbols)
+    values = [(torch.randn(shape, dtype=F64) * 9).requires_grad_() for shape in shapes]
+    logits = torch.stack([nn.functional.linear(*(value[replica] for value in values)) for replica in range(2)])
+    expected = cross_entropy(logits.mT, targets, reduction="none").mean(1)
+    found = readout_losses(*values, targets)
     torch.testing.assert_close(found, expected)
-    wanted = torch.autograd.grad(3 * expected, values)
-    for mine, theirs in zip(torch.autograd.grad(3 * found, values), wanted, strict=True):
+    weights = torch.tensor([3.0, -2.0], dtype=F64)
+    wanted = torch.autograd.grad((weights * expected).sum(), values)
+    for mine, theirs in zip(torch.autograd.grad((weights * found).sum(), values), wanted, strict=True):
         torch.testing.assert_close(mine, theirs)
 
 
-def test_a_model_uses_it_where_it_is_worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokens = made(seeds=(3,)), drawn(1, 4, 10)
-    plain, _ = model.losses(tokens[..., :-1], tokens[..., 1:], model.carried)
-    monkeypatch.setattr("rote.models.language_model.WORTHWHILE", 1)
-    large, _ = model.losses(tokens[..., :-1], tokens[..., 1:], model.carried)
-    assert "ReadoutLoss" in type(large.grad_fn.next_functions[0][0]).__name__  # type: ignore[union-attr]
-    torch.testing.assert_close(large, plain)
+def test_the_loss_of_a_hopeless_symbol_does_not_underflow() -> None:
+    hidden, weight = torch.tensor([[[1.0]]]), torch.tensor([[[500.0], [0.0]]])
+    loss = readout_losses(hidden, weight, torch.zeros(1, 2), torch.tensor([[1]]))
+    torch.testing.assert_close(loss, torch.tensor([500.0]))
 
 
 @pytest.mark.parametrize("replicas", [1, 2])

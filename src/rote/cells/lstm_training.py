@@ -51,8 +51,7 @@ class _LSTM(torch.autograd.Function):
         ):
             rows = now.shape[1]
             now.baddbmm_(h[:, :rows], across).sigmoid_()
-            g.mul_(2).sub_(1)
-            c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g)
+            c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g, value=2).sub_(i)  # f c + i (2 g - 1)
             torch.mul(c, 2, out=bent_now).sigmoid_().mul_(2).sub_(1)
             h = torch.mul(o, bent_now, out=h_now)
         ctx.save_for_backward(entries, weight, hidden, cell, states)
@@ -117,6 +116,7 @@ def _slopes(gates: Tensor, memory: Tensor, bent: Tensor) -> tuple[Tensor, Tensor
     own derivatives before they are squashed, by the cell (input, forget, candidate) and by the hidden state (output).
     Returns those of the hidden state and of the cell by the cell."""
     i, f, g, o = gates.chunk(4, -1)
+    g.mul_(2).sub_(1)  # the candidate itself
     one, entering, forget = gates.new_ones(()), i.clone(), f.clone()
     slopes = torch.addcmul(one, bent, bent, value=-1).mul_(o)
     i.addcmul_(i, i, value=-1).mul_(g)  # sigmoid' = s (1 - s)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout, embedding, linear
+from torch.nn.functional import dropout, embedding, linear
 
 from rote.cells import (
     Cell,
@@ -27,7 +27,7 @@ from rote.cells import (
 )
 from rote.cells.fused import kernel_of
 from rote.cells.lstm_training import run_lstm
-from rote.models.next_symbol import WORTHWHILE, readout_loss
+from rote.models.next_symbol import readout_losses
 from rote.models.sequence import SequenceModel
 from rote.models.settings import LanguageModelConfig
 
@@ -74,14 +74,8 @@ class StackedLanguageModel(nn.Module):
     ) -> tuple[Float[Tensor, " replica"], State]:
         """Mean cross entropy of every replica in nats, and the state at the end."""
         hidden, end = self._hidden(tokens, state)
-        wanted = targets.transpose(1, 2).flatten()
-        if len(tokens) == 1 and len(wanted) * self.readout.shape[1] >= WORTHWHILE:
-            rows = dropout(hidden, self.dropout, self.training).flatten(0, 2)
-            return readout_loss(rows, self.readout.squeeze(0), self.readout_bias.squeeze(0), wanted)[None], end
-        logits = self._logits(hidden).flatten(0, 2)
-        if len(tokens) == 1:  # the mean in one kernel
-            return cross_entropy(logits, wanted)[None], end
-        return cross_entropy(logits, wanted, reduction="none").view(len(tokens), -1).mean(1), end
+        rows = dropout(hidden, self.dropout, self.training).flatten(1, 2)
+        return readout_losses(rows, self.readout, self.readout_bias, targets.transpose(1, 2).flatten(1)), end
 
     def _hidden(self, tokens: Tensor, state: State) -> tuple[Float[Tensor, "replica time batch unit"], State]:
         replicas, batch, time = tokens.shape

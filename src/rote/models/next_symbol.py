@@ -1,7 +1,7 @@
 """The loss of a readout over many symbols: logits, softmax and gradient in one array.
 
 torch's own functions make four arrays of that size, and where they do not fit the processor's cache most of the time
-goes into memory. Below ``WORTHWHILE`` numbers torch's own functions are as fast.
+goes into memory.
 """
 
 from __future__ import annotations
@@ -14,33 +14,35 @@ from torch import Tensor
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-WORTHWHILE = 2**18
+
+def readout_losses(
+    hidden: Float[Tensor, "replica row unit"],
+    weight: Float[Tensor, "replica symbol unit"],
+    bias: Float[Tensor, "replica symbol"],
+    targets: Int[Tensor, "replica row"],
+) -> Float[Tensor, " replica"]:
+    """``cross_entropy(linear(hidden, weight, bias), targets)`` of every replica: the same numbers and gradients."""
+    losses: Tensor = _ReadoutLosses.apply(hidden, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return losses
 
 
-def readout_loss(
-    hidden: Float[Tensor, "row unit"],
-    weight: Float[Tensor, "symbol unit"],
-    bias: Float[Tensor, " symbol"],
-    targets: Int[Tensor, " row"],
-) -> Float[Tensor, ""]:
-    """``cross_entropy(linear(hidden, weight, bias), targets)``: the same number, the same gradients."""
-    loss: Tensor = _ReadoutLoss.apply(hidden, weight, bias, targets)  # type: ignore[no-untyped-call]
-    return loss
+class _ReadoutLosses(torch.autograd.Function):
+    """The exponentials are taken once. log sum exp comes from the most probable symbol, which never underflows."""
 
-
-class _ReadoutLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-        scores = torch.addmm(bias, hidden, weight.T)
-        torch.log_softmax(scores, -1, out=scores)
+        scores = torch.baddbmm(bias[:, None], hidden, weight.mT)
+        wanted, highest = scores.gather(2, targets[:, :, None]).squeeze(2), scores.amax(2)
+        probabilities = torch.softmax(scores, -1, out=scores)
         ctx.save_for_backward(hidden, weight, targets)
-        ctx.scores = scores
-        return -scores.gather(1, targets[:, None]).mean()
+        ctx.probabilities = probabilities
+        return (highest - probabilities.amax(2).log() - wanted).mean(1)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor, None]:
         hidden, weight, targets = ctx.saved_tensors
-        change = ctx.scores.exp_()
-        change[torch.arange(len(targets), device=targets.device), targets] -= 1
-        change.mul_(gradients[0] / len(targets))
-        return change @ weight, change.T @ hidden, change.sum(0), None
+        scale = gradients[0][:, None, None] / targets.shape[1]
+        change = ctx.probabilities
+        change.scatter_add_(2, targets[:, :, None], change.new_full((), -1).expand(*targets.shape, 1))
+        by_hidden, by_weight = torch.bmm(change, weight).mul_(scale), torch.bmm(change.mT, hidden).mul_(scale)
+        return by_hidden, by_weight, change.sum(1).mul_(scale[:, 0]), None
