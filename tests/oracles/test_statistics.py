@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -298,7 +299,8 @@ def claim(main: str, control: str = "", contrast: str = "", n: int = 8) -> Claim
         ("rr", "", "r"), ("nn", "", "n"), ("pp", "", "p"), ("ii", "", "i"),
         ("rp", "", "p"),  # only positives, mixed
         ("rn", "", "p"), ("pn", "", "p"), ("rpn", "", "p"),  # a positive with a negative
-        ("ri", "", "i"), ("ni", "", "i"), ("pi", "", "i"), ("rni", "", "i"),  # anything with an open question
+        ("ri", "", "i"), ("ni", "", "i"), ("pi", "", "i"),  # an open question that could still decide it
+        ("rni", "", "p"), ("pni", "", "p"), ("rpi", "", "p"),  # one that cannot
         ("r", "r", "r"), ("r", "n", "p"), ("r", "rn", "p"), ("rr", "n", "p"),  # a control that fails
         ("n", "r", "n"), ("n", "n", "n"), ("i", "n", "i"), ("p", "n", "p"), ("p", "r", "p"),
     ],
@@ -337,6 +339,14 @@ def test_an_inconclusive_verdict_says_what_would_settle_it() -> None:
     assert few.settle == "With 3 seeds nothing is decided; run at least --seeds 5."
     assert few.settle in few.reason
     assert judge(claim("r", contrast="i"), {}).settle == ""
+
+
+def test_a_claim_about_what_was_left_out_is_not_run() -> None:
+    verdict = judge(replace(claim("ri", control="r", n=0), remark="Try more=true."), {})
+    assert verdict.outcome == "not run"
+    assert verdict.reason == "What it is about was left out of this run. Try more=true."
+    assert verdict.evidence == ()
+    assert judge(claim("r", control="r", n=8), {}).outcome == "reproduced"
 
 
 def test_a_measurement_reads_the_tables_it_is_given() -> None:

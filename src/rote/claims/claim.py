@@ -119,9 +119,10 @@ def judge(claim: Claim, tables: Tables, *, study: str = "", preset: str = "", ru
     outcome = _combined(evidence)
     open_questions = [_what_would_settle(item) for item in evidence if item.outcome == "inconclusive"]
     settle = " ".join(dict.fromkeys(open_questions)) if outcome == "inconclusive" else ""
-    return Verdict(
-        claim, outcome, f"{_reason(evidence)} {settle}".strip(), tuple(evidence), settle, study, preset, runs
-    )
+    reason = f"{_reason(evidence)} {settle}".strip()
+    if outcome == "not run":
+        reason, evidence = f"What it is about was left out of this run. {claim.remark}".strip(), []
+    return Verdict(claim, outcome, reason, tuple(evidence), settle, study, preset, runs)
 
 
 def not_run(claim: Claim, study: str) -> Verdict:
@@ -129,9 +130,14 @@ def not_run(claim: Claim, study: str) -> Verdict:
 
 
 def _combined(evidence: list[Evidence]) -> Outcome:
+    """Main measurements that disagree make it partly so, whatever the open ones will say."""
+    if all(item.estimate.n == 0 for item in evidence if item.role == "main"):
+        return "not run"
     main = {item.outcome for item in evidence if item.role == "main"}
-    if len(main) > 1:
-        return "inconclusive" if "inconclusive" in main else "partly"
+    if len(main - {"inconclusive"}) > 1:
+        return "partly"
+    if "inconclusive" in main:
+        return "inconclusive"
     (outcome,) = main
     controls = {item.outcome for item in evidence if item.role == "control"}
     return "partly" if outcome == "reproduced" and controls - {"reproduced"} else outcome
