@@ -26,10 +26,11 @@ if TYPE_CHECKING:
         neuron_graph,
         prune,
         substitute,
+        suggest,
         trace,
         weight_map,
     )
-    from rote.models import adapt
+    from rote.models import adapt, load_autocomplete
     from rote.store import Store
     from rote.studies import Laboratory
 
@@ -48,13 +49,20 @@ __all__ = [
     "gradient_flow",
     "information",
     "interdependence",
+    "load_autocomplete",
     "neuron_graph",
     "prune",
     "substitute",
+    "suggest",
     "trace",
     "weight_map",
 ]
-_ELSEWHERE = {"Laboratory": "rote.studies", "Store": "rote.store", "adapt": "rote.models"}
+_ELSEWHERE = {
+    "Laboratory": "rote.studies",
+    "Store": "rote.store",
+    "adapt": "rote.models",
+    "load_autocomplete": "rote.models",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from rote.analyses.interdependence import Interdependence, interdependence
 from rote.analyses.neurons import strong_neurons
 from rote.analyses.replication import connectivity_through
 from rote.analyses.result import Result, analyses
+from rote.analyses.suggestions import Suggestions, suggest
 from rote.analyses.surgery import prune, substitute
 from rote.analyses.trace import Trace, trace
 from rote.analyses.weights import NeuronGraph, WeightMap, neuron_graph, weight_map
@@ -30,6 +31,7 @@ __all__ = [
     "NeuronGraph",
     "Parts",
     "Result",
+    "Suggestions",
     "Trace",
     "WeightMap",
     "activation_distribution",
@@ -48,6 +50,7 @@ __all__ = [
     "prune",
     "strong_neurons",
     "substitute",
+    "suggest",
     "trace",
     "weight_map",
 ]

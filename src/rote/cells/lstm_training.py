@@ -40,9 +40,9 @@ class _LSTM(torch.autograd.Function):
     def forward(
         ctx: Any, table: Tensor, entries: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor, sizes: tuple[int, ...]
     ) -> tuple[Tensor, Tensor]:
-        gates = _doubled(table, -1).index_select(0, entries.flatten()).view(*entries.shape, -1)
+        gates = doubled(table, -1).index_select(0, entries.flatten()).view(*entries.shape, -1)
         states, memory, bent = (hidden.new_empty(*entries.shape, hidden.shape[-1]) for _ in range(3))
-        across, h, c = _doubled(weight, -2).mT.contiguous(), hidden, cell
+        across, h, c = doubled(weight, -2).mT.contiguous(), hidden, cell
         for now, (i, f, g, o), h_now, c_now, bent_now in zip(
             gates.split(sizes, 1),
             zip(*(part.split(sizes, 1) for part in gates.chunk(4, -1)), strict=True),
@@ -52,8 +52,7 @@ class _LSTM(torch.autograd.Function):
             rows = now.shape[1]
             now.baddbmm_(h[:, :rows], across).sigmoid_()
             c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g, value=2).sub_(i)  # f c + i (2 g - 1)
-            torch.mul(c, 2, out=bent_now).sigmoid_().mul_(2).sub_(1)
-            h = torch.mul(o, bent_now, out=h_now)
+            h = torch.mul(o, bend(c, bent_now), out=h_now)
         ctx.save_for_backward(entries, weight, hidden, cell, states)
         ctx.kept, ctx.sizes, ctx.entries = (gates, memory, bent), sizes, len(table)
         end = c.clone()
@@ -64,13 +63,13 @@ class _LSTM(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
         entries, weight, hidden, cell, states = ctx.saved_tensors
         gates, memory, bent = ctx.kept
-        earlier = _before(memory, cell, ctx.sizes)
+        earlier = before(memory, cell, ctx.sizes)
         dh, dc = torch.zeros_like(hidden), torch.zeros_like(cell)
-        for first, end, sizes in reversed(list(_pieces(ctx.sizes, gates))):
+        for first, end, sizes in reversed(list(pieces(ctx.sizes, gates))):
             changes = gates[:, first:end]
-            slopes, forget = _slopes(changes, earlier[:, first:end], bent[:, first:end])
+            slope_by_cell, forget = slopes(changes, earlier[:, first:end], bent[:, first:end])
             by_gate = changes.unflatten(-1, (4, -1))
-            values = (changes, gradients[0][:, first:end], slopes, forget, by_gate[:, :, :3], by_gate[:, :, 3])
+            values = (changes, gradients[0][:, first:end], slope_by_cell, forget, by_gate[:, :, :3], by_gate[:, :, 3])
             parts = [value.split(sizes, 1) for value in values]
             for change, gradient, slope, f, by_cell, by_hidden in reversed(list(zip(*parts, strict=True))):
                 dh_now, dc_now = dh[:, : change.shape[1]], dc[:, : change.shape[1]]
@@ -83,23 +82,28 @@ class _LSTM(torch.autograd.Function):
         d_table = torch.ops.aten.embedding_dense_backward(
             gates.flatten(0, 1), entries.flatten(), ctx.entries, -1, False
         )
-        return d_table, None, torch.bmm(gates.mT, _before(states, hidden, ctx.sizes)), dh, dc, None
+        return d_table, None, torch.bmm(gates.mT, before(states, hidden, ctx.sizes)), dh, dc, None
 
 
-def _doubled(values: Tensor, axis: int) -> Tensor:
-    """With twice the candidate's part, for tanh(x) = 2 sigmoid(2 x) - 1."""
+def doubled(values: Tensor, axis: int, parts: int = 4) -> Tensor:
+    """With twice the candidate's part, the third of ``parts``, for tanh(x) = 2 sigmoid(2 x) - 1."""
     made = values.clone(memory_format=torch.contiguous_format)
-    made.chunk(4, axis)[2].mul_(2)
+    made.chunk(parts, axis)[2].mul_(2)
     return made
 
 
-def _before(values: Tensor, first: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def bend(values: Tensor, out: Tensor) -> Tensor:
+    """tanh, by the same equation."""
+    return torch.mul(values, 2, out=out).sigmoid_().mul_(2).sub_(1)
+
+
+def before(values: Tensor, first: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The values with which each step began, packed alike."""
     earlier = [first, *values.split(sizes, 1)[:-1]]
     return torch.cat([value[:, :size] for value, size in zip(earlier, sizes, strict=True)], 1)
 
 
-def _pieces(sizes: tuple[int, ...], gates: Tensor) -> Iterator[tuple[int, int, list[int]]]:
+def pieces(sizes: tuple[int, ...], gates: Tensor) -> Iterator[tuple[int, int, list[int]]]:
     """Steps as often together as fit into the processor's cache: first token, end, sizes."""
     most = CACHED // (len(gates) * gates.shape[-1])
     first, piece = 0, list[int]()
@@ -111,16 +115,16 @@ def _pieces(sizes: tuple[int, ...], gates: Tensor) -> Iterator[tuple[int, int, l
     yield first, first + sum(piece), piece
 
 
-def _slopes(gates: Tensor, memory: Tensor, bent: Tensor) -> tuple[Tensor, Tensor]:
+def slopes(gates: Tensor, memory: Tensor, bent: Tensor) -> tuple[Tensor, Tensor]:
     """Everything in the derivatives that does not go from step to step, for several steps at once. Gates become their
     own derivatives before they are squashed, by the cell (input, forget, candidate) and by the hidden state (output).
     Returns those of the hidden state and of the cell by the cell."""
     i, f, g, o = gates.chunk(4, -1)
     g.mul_(2).sub_(1)  # the candidate itself
     one, entering, forget = gates.new_ones(()), i.clone(), f.clone()
-    slopes = torch.addcmul(one, bent, bent, value=-1).mul_(o)
+    by_cell = torch.addcmul(one, bent, bent, value=-1).mul_(o)
     i.addcmul_(i, i, value=-1).mul_(g)  # sigmoid' = s (1 - s)
     f.addcmul_(f, f, value=-1).mul_(memory)
     torch.addcmul(one, g, g, value=-1, out=g).mul_(entering)  # tanh' = 1 - g g
     o.addcmul_(o, o, value=-1).mul_(bent)
-    return slopes, forget
+    return by_cell, forget

@@ -46,7 +46,9 @@ class NestedLSTMCell(Cell):
     def _level(self, a: Arithmetic[V], level: int, projected: V, h: V, memory: tuple[V, ...]) -> tuple[V, ...]:
         """(output, cells from here inward)."""
         c, *inside = memory
-        i, f, g, o = lstm_gates(a, projected, h, self._weight("weight_hh", level), a.constant(self._bias(level)))
+        i, f, g, o = lstm_gates(
+            a, projected, h, self.level_weight("weight_hh", level), a.constant(self.level_bias(level))
+        )
         suffix = f"_{level}" if level else ""
         i, f, o = a.gate(f"input{suffix}", i), a.gate(f"forget{suffix}", f), a.gate(f"output{suffix}", o)
         g = a.gate(f"candidate{suffix}", g if level == 0 and self.depth > 1 else a.tanh(g))
@@ -54,15 +56,15 @@ class NestedLSTMCell(Cell):
             cells_inward: tuple[V, ...] = (a.settle(a.product(f, c) + a.product(i, g)),)
         else:
             inner_input, inner_hidden = a.settle(a.product(i, g)), a.settle(a.product(f, c))
-            projected_inside = a.linear(inner_input, self._weight("weight_ih", level + 1))
+            projected_inside = a.linear(inner_input, self.level_weight("weight_ih", level + 1))
             cells_inward = self._level(a, level + 1, projected_inside, inner_hidden, tuple(inside))
         return (a.product(o, a.tanh(cells_inward[0])), *cells_inward)
 
-    def _weight(self, name: str, level: int) -> Tensor:
+    def level_weight(self, name: str, level: int) -> Tensor:
         weight: Tensor = getattr(self, f"{name}_{level}" if level else name)
         return weight
 
-    def _bias(self, level: int) -> Tensor:
+    def level_bias(self, level: int) -> Tensor:
         if level == 0:
             return self.bias
         outer: Tensor | None = getattr(self, f"bias_ih_{level}")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
+    from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
     from rote.models.sequence import SequenceModel, adapt
     from rote.models.settings import (
         AutocompleteConfig,
@@ -42,6 +43,9 @@ __all__ = [
     "StackedTranslator",
     "TranslatorConfig",
     "adapt",
+    "autocomplete_record",
+    "load_autocomplete",
+    "save_autocomplete",
 ]
 __getattr__ = lazily(
     __name__,
@@ -63,5 +67,8 @@ __getattr__ = lazily(
         "StackedTranslator": "translator",
         "TranslatorConfig": "settings",
         "adapt": "sequence",
+        "autocomplete_record": "saved_autocomplete",
+        "load_autocomplete": "saved_autocomplete",
+        "save_autocomplete": "saved_autocomplete",
     },
 )

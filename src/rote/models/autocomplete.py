@@ -27,7 +27,7 @@ from rote.models.ragged import Packing, run_ragged
 from rote.models.sampled_softmax import sampled_loss
 from rote.models.sequence import SequenceModel
 from rote.models.settings import AutocompleteConfig
-from rote.tasks.alphabet import CHARACTERS, END
+from rote.tasks.alphabet import CHARACTERS, END, Outside, decode, encode
 from rote.tasks.autocomplete import UNKNOWN, Batch
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class AutocompleteModel(SequenceModel):
             raise UsageError(f"'vocabulary' must hold words after {UNKNOWN + 1} other outputs. Got {list(vocabulary)}.")
         super().__init__(*_start(config, len(vocabulary), seed))
         self.config, self.vocabulary = config, tuple(vocabulary)
+        self._outputs = {word: index for index, word in enumerate(self.vocabulary)}
         self.to(dtype)
 
     def parameter_counts(self) -> dict[str, int]:
@@ -74,6 +75,28 @@ class AutocompleteModel(SequenceModel):
         for name, part in (("recurrent", self.recurrent), ("dense", self.readout)):
             counts[name] = sum(weight.numel() for weight in part.parameters())
         return counts
+
+    def encode(self, text: str, outside: Outside = "warn", limit: int | None = None) -> Int[Tensor, "1 time"]:
+        """What the model reads for a text, a space before its first word."""
+        return torch.from_numpy(encode(text, outside, limit))[None].to(self.readout.weight.device)
+
+    def shown(self, text: str) -> str:
+        """The text with one character for each step of ``encode``."""
+        return text if text.startswith(" ") else f" {text}"
+
+    def word(self, word: str) -> int:
+        """The output that stands for a word; one that is not in the vocabulary is refused."""
+        found = self._outputs.get(word)
+        if found is None:
+            words = len(self.vocabulary) - UNKNOWN - 1
+            raise UsageError(f"The word {word!r} is not among the {words} words of the model's vocabulary.")
+        return found
+
+    def targets(self, text: str) -> Int[Tensor, "1 time"]:
+        """For every character of ``encode(text)`` the word that it belongs to, as in training."""
+        words = decode(encode(text).tolist()).removeprefix(" ").split(" ")
+        found = [self._outputs.get(word, UNKNOWN) for word in words for _ in f" {word}"]
+        return torch.tensor(found, device=self.readout.weight.device)[None]
 
     def packed_states(self, batch: Batch) -> PackedStates:
         """The top layer's hidden states, each row from a zero state, for training and for measuring."""

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import embedding
 
-from rote.cells import Cell, LSTMCell, Stacked
+from rote.cells import Cell, GRUCell, LSTMCell, NestedLSTMCell, Stacked
+from rote.cells.gru_training import run_gru
 from rote.cells.lstm_training import run_lstm
+from rote.cells.nested_lstm_training import run_nested_lstm
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Shaped
@@ -156,6 +158,13 @@ def run_ragged(
     if type(cell) is LSTMCell:  # a subclass may have changed the equations
         table = (projected + a.constant(cell.bias)).flatten(0, 1)
         return run_lstm(table, tokens + offset, cell.weight_hh, start, start, sizes)[0]
+    if type(cell) is GRUCell and cell.reset == "before":
+        table = (projected + a.constant(cell.bias)).flatten(0, 1)
+        return run_gru(table, tokens + offset, cell.weight_hh, start, sizes)
+    if type(cell) is NestedLSTMCell and cell.depth == 2:
+        table = (projected + a.constant(cell.bias)).flatten(0, 1)
+        inner = torch.cat([cell.level_weight(name, 1) for name in ("weight_ih", "weight_hh")], -1)
+        return run_nested_lstm(table, tokens + offset, cell.weight_hh, inner, cell.level_bias(1), start, sizes)
     inputs = embedding(tokens + offset, projected.flatten(0, 1))
     state, hidden = tuple(start for _ in cell.state_names), []
     for now in inputs.split(tuple(sizes), 1):

@@ -1,8 +1,12 @@
-"""Learning from a few words instead of the whole vocabulary (Jean et al. 2015, TensorFlow's sampled_softmax_loss).
+"""Learning from a few words instead of the whole vocabulary (Jean et al. 2015: importance sampling).
 
 In every step words are drawn by their frequency, with replacement, the same for all rows. A row's loss is the cross
-entropy among its target and the drawn words, where each logit is lowered by the logarithm of how often its word was to
-be expected among the draws. As the number of draws grows, the gradient becomes that of the exact softmax.
+entropy among its target and the drawn words; the logit of a drawn word is lowered by the logarithm of how often it was
+to be expected among the draws, so that together the draws stand for all words but the target. As their number grows,
+loss and gradient become those of the exact softmax.
+
+What it saves: a readout of 512 draws instead of 4,096 words (one layer of 160 units, batches of 64) makes a step of
+training 3.6 times as fast, 0.25 s instead of 0.9 s of one core (``benchmarks/autocomplete.py`` measures it).
 """
 
 from __future__ import annotations
@@ -28,8 +32,7 @@ def sampled_loss(
     """``frequencies``: how often each symbol is a target; one that never is, is not drawn."""
     share = frequencies / frequencies.sum()
     drawn = torch.multinomial(share, samples, replacement=True)
-    expected = (share * samples).log()
-    own = (hidden * embedding(targets, weight)).sum(1) + (bias - expected)[targets]
-    others = torch.addmm((bias - expected)[drawn], hidden, embedding(drawn, weight).T)
+    own = (hidden * embedding(targets, weight)).sum(1) + bias[targets]
+    others = torch.addmm(bias[drawn] - (share[drawn] * samples).log(), hidden, embedding(drawn, weight).T)
     others = others.masked_fill(drawn == targets[:, None], -torch.inf)  # the target counts once
     return cross_entropy(torch.cat([own[:, None], others], 1), torch.zeros_like(targets))

@@ -1,0 +1,98 @@
+"""The trained models that come with the package, one small one per cell: how they are made.
+
+    python -m rote.studies.memorization.starter              # all three, into src/rote/data/autocomplete
+    python -m rote.studies.memorization.starter gru --out DIR
+
+One layer of 160 units over the 4,096 most frequent words of the first 10 million characters of text8, one thread. Runs
+are kept in the store ($ROTE_HOME): one that was stopped goes on, a finished one is not trained again. The same commands
+give the same weights on the same machine and versions. Weights are rounded to 16 bits before they are evaluated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rote.config import parse_overrides, resolve, to_plain
+from rote.models import AutocompleteConfig, SoftmaxConfig, save_autocomplete
+from rote.models.saved_autocomplete import FOLDER
+from rote.store import FinishedRun, Request, Store
+from rote.studies.memorization.evaluation import evaluate
+from rote.studies.memorization.training import AutocompleteProgram
+from rote.tasks.autocomplete import AutocompleteTask
+from rote.training import TrainingConfig, train
+
+CELLS = ("gru", "lstm", "nested_lstm")
+SEED, VERSION = 0, 1
+TESTED = ("cross_entropy", "accuracy", "corrected_accuracy", "mean_loss", "observations", "characters")
+LICENSE = "Learned from text8, that is from Wikipedia (CC BY-SA); the weights come under the license of the package."
+
+
+@dataclass(frozen=True)
+class StarterConfig:
+    task: AutocompleteTask = field(default_factory=lambda: AutocompleteTask(characters=10_000_000, words=4096))
+    model: AutocompleteConfig = field(default_factory=lambda: AutocompleteConfig(units=160, layers=1))
+    softmax: SoftmaxConfig = field(default_factory=lambda: SoftmaxConfig("sampled", 512))
+    training: TrainingConfig = field(
+        default_factory=lambda: TrainingConfig(
+            steps=700, batch=64, optimizer="adam", learning_rate=4e-3, schedule="exponential", decay=0.1,
+            decay_every=700, record_every=50,
+        )
+    )  # fmt: skip
+
+
+def make(cell: str, config: StarterConfig, out: Path, store: Store) -> dict[str, Any]:
+    """Train one, round it, evaluate it on the test text, and save it with its record; what is recorded."""
+    config = dataclasses.replace(config, model=dataclasses.replace(config.model, cell=cell))
+    request = Request("autocomplete-starter", VERSION, cell, to_plain(config), (SEED,))
+    program = AutocompleteProgram(config.task, config.model, config.training, SEED, softmax=config.softmax)
+    if store.finished(request) is None:
+        with store.open(request) as run:
+            program.run = run
+            run.note(device="cpu", data={program.text.origin: program.text.sha256})
+            train(program, config.training, run, progress=_say)
+            run.finish([])
+    finished = FinishedRun(store.folder(request))
+    model, weights = program.model.eval(), finished.checkpoint()["model"]
+    model.load_state_dict({name: weight.half().float() for name, weight in weights.items()})
+    found, last = evaluate(model, program.text), finished.metrics()[-1]
+    facts = {
+        "request": request.to_plain(),
+        "run": finished.id,
+        "environment": finished.record.environment,
+        "data": finished.record.data,
+        "seconds": finished.record.seconds,
+        "training_loss": last["training_loss"],
+        "validation_loss": last["validation_loss"],
+        "test": {name: getattr(found, name) for name in TESTED},
+        "license": LICENSE,
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    save_autocomplete(out / cell, model, torch.float16, **facts)
+    return facts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train the small autocomplete models that come with the package.")
+    parser.add_argument("cells", nargs="*", default=CELLS, help=f"any of {', '.join(CELLS)}; default all")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the models")
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="other settings: training.steps=10")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    config = resolve(StarterConfig(), parse_overrides(given.set))
+    for cell in given.cells:
+        facts = make(cell, config, given.out, Store())
+        print(f"{cell}: {facts['seconds']:.0f} s, test {facts['test']}")
+
+
+def _say(done: int, total: int) -> None:
+    print(f"{done} of {total} steps", end="\r" if done < total else "\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
