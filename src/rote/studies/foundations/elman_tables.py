@@ -14,7 +14,9 @@ SEEDS = Column("seeds", "networks, or streams that were counted", "label")
 STEP = (Column("step", "place in what is shown", "label"), Column("error", "of the prediction"))
 
 
-def per_network(table: Table, title: str, place: str, note: str, published: dict[str, float] | None = None) -> Table:
+def per_network(
+    table: Table, title: str, place: str, note: str, published: dict[str, float] | None = None, name: str = "outcome"
+) -> Table:
     """Means over seeds of every measured column, the trained network first; above them what was published."""
     names = [column for column in table.columns if column.role == "measured"]
     rows = [
@@ -27,7 +29,7 @@ def per_network(table: Table, title: str, place: str, note: str, published: dict
     ]
     if published:
         rows.insert(0, {"network": "published", **published})
-    return Table.make("outcome", title, (NETWORK, SEEDS, *names), rows, place=place, note=note)
+    return Table.make(name, title, (NETWORK, SEEDS, *names), rows, place=place, note=f"Means over seeds. {note}")
 
 
 def over_steps(table: Table, symbols: Sequence[str], title: str, place: str, note: str, axis: str) -> Table:

@@ -66,3 +66,22 @@ ATTRACTOR = {
     ("singular", "singular"): 0.989, ("singular", "plural"): 0.867,
     ("plural", "singular"): 0.930, ("plural", "plural"): 0.987,
 }  # fmt: skip
+
+# Elman 1990, Figure 7: the branches of the tree that the article names, or that stand out in it, with all their words.
+_SMALL, _LARGE = ("mouse", "cat", "dog"), ("monster", "lion", "dragon")
+_HUMAN, _FOOD, _BREAKABLE = ("woman", "girl", "man", "boy"), ("sandwich", "cookie", "bread"), ("plate", "glass")
+_INTRANSITIVE = ("think", "exist", "sleep")
+_INANIMATE = ("car", "book", "rock", *_FOOD, *_BREAKABLE)
+LEXICON_GROUPS = {
+    "nouns": (*_SMALL, *_LARGE, *_HUMAN, *_INANIMATE),
+    "verbs": ("smell", "move", "see", *_INTRANSITIVE, "break", "smash", "like", "chase", "eat"),
+    "animate": (*_SMALL, *_LARGE, *_HUMAN),
+    "inanimate": _INANIMATE,
+    "human": _HUMAN,
+    "animals": (*_SMALL, *_LARGE),
+    "small animals": _SMALL,
+    "large animals": _LARGE,
+    "food": _FOOD,
+    "breakable": _BREAKABLE,
+    "intransitive": _INTRANSITIVE,
+}
