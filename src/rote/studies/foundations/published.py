@@ -54,6 +54,8 @@ NUMBER = "to get the number on the verb, need to look at the subject, which can 
 N_GRAMS = "n-gram models cannot build such dependencies"
 IN_PRINCIPLE = "in principle, RNNs should help models capture long-distance dependencies"
 SELECTION = "N-gram (whether count-based or neural) cannot: P(word | they wanted a larger)"
+VANISHING = "a technical problem in training vanilla RNNs: vanishing gradients; gating-based RNNs"
+SCAFFOLD = "not published: ours, after source 000"
 
 # Share of items with the right verb form. Best model of each kind: original sentences, nonsense sentences.
 AGREEMENT = {
