@@ -47,6 +47,13 @@ class Module:
         for parameter in self.parameters():
             parameter.grad = None
 
+    def astype(self, dtype: Any) -> Module:
+        """All parameters in this precision; np.float32 is the faster one."""
+        for parameter in self.parameters():
+            parameter.value = parameter.value.astype(dtype)
+            parameter.grad = None
+        return self
+
     def train(self, mode: bool = True) -> Module:
         for part in self._parts({}):
             if isinstance(part, Module):

@@ -86,6 +86,7 @@ class Tensor:
             raise TypeError(f"A Tensor holds numbers. Got {type(value).__name__}.")
         self.parents, self.name = tuple(parents), name
         self._grad: Array | None = None  # made when it is first needed
+        self._own = True  # False: _grad is an array that others may use too
         self._operation: type[Operation] | None = None
         self._ctx: Ctx = []
 
@@ -93,11 +94,15 @@ class Tensor:
     def grad(self) -> Array:
         """Zeros as long as nothing has arrived."""
         if self._grad is None:
-            self._grad = np.zeros(self.value.shape, self._grad_dtype())
-        return self._grad
+            self.grad = np.zeros(self.shape)
+        elif not self._own:
+            self.grad = self._grad
+        return self._grad  # type: ignore[return-value]
 
     @grad.setter
     def grad(self, gradient: Any) -> None:
+        """A copy, in the precision of the value."""
+        self._own = True
         self._grad = None if gradient is None else np.array(gradient, self._grad_dtype())
 
     def backward(self) -> None:
@@ -121,10 +126,11 @@ class Tensor:
                     parent._receive(gradient)
 
     def _receive(self, gradient: Any) -> None:
+        """Add to the gradient. The first is kept as it came and copied when needed: others may use that array too."""
         if self._grad is None:
-            self.grad = gradient  # copied: an operation may hand the same array to several parents
+            self._grad, self._own = np.asarray(gradient, self._grad_dtype()), False
         else:
-            self._grad += gradient
+            self.grad += gradient
 
     def _topo_sort(self) -> list[Tensor]:
         """All tensors behind this one, each after its parents; itself last. A loop, so that no graph is too deep."""
