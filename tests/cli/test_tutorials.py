@@ -1,0 +1,43 @@
+"""The tutorials are run as a reader would: each in a process and folder of its own, printing what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import run_markdown
+from command_line import python
+
+ROOT = Path(__file__).parents[2]
+TUTORIALS = sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.md"))
+RUNNER = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=[path.stem for path in TUTORIALS])
+def test_a_tutorial_runs_and_prints_what_it_says(tutorial: Path, tmp_path: Path) -> None:
+    answer = python(RUNNER, run_markdown.__file__, tutorial, cwd=tmp_path, OMP_NUM_THREADS="1")
+    assert answer.code == 0, f"{answer.out}\n{answer.err}"
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=[path.stem for path in TUTORIALS])
+def test_the_links_of_a_tutorial_lead_to_files(tutorial: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", tutorial.read_text()):
+        if not target.startswith("https://"):
+            assert tutorial.parent.joinpath(target).exists(), target
+
+
+def test_the_runner_finds_what_is_wrong(tmp_path: Path) -> None:
+    """A runner that accepts everything would let every tutorial pass."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A\n```python\nx = 2\nprint(x)\n```\nso\n```text\n3\n```\n```python\nprint(x, 'and', id(x))\n```\n"
+    )
+    (message,) = run_markdown.run(page)
+    assert message.startswith("page.md:8 says\n3\nbut the code prints\n2\n")
+    page.write_text("```python\nprint(1, 'and', id(1))\n```\n```text\n1 and ...\n```\n")
+    assert run_markdown.run(page) == []
+    page.write_text("A\n\n```python\n1 / 0\n```\n")
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_markdown.run(page)
+    assert caught.traceback[-1].lineno == 3  # counted from 0: the file's own line
