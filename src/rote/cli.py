@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from rote.commands import Cite, Claims, List, Report, Reproduce, Run, Runs, Show
+from rote.commands import Cite, Claims, List, Report, Reproduce, Run, Runs, Search, Show
 from rote.commands.arguments import parse
 from rote.errors import InterruptedRunError, RoteError
 
@@ -32,8 +32,8 @@ class Completion:
 
 
 COMMANDS = {
-    "reproduce": Reproduce, "run": Run, "list": List, "show": Show, "runs": Runs, "claims": Claims, "report": Report,
-    "cite": Cite, "completion": Completion,
+    "reproduce": Reproduce, "run": Run, "search": Search, "list": List, "show": Show, "runs": Runs, "claims": Claims,
+    "report": Report, "cite": Cite, "completion": Completion,
 }  # fmt: skip
 
 

@@ -89,5 +89,5 @@ def test_ids_are_offered_from_the_store_that_is_named(finished):
 def test_the_command_prints_what_is_offered(call, capsys):
     from rote.cli import main
 
-    main(["__complete", "run", "p"])
+    main(["__complete", "run", "pl"])
     assert capsys.readouterr().out == "plane\nplane-information\n"

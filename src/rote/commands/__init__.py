@@ -2,6 +2,7 @@
 
 from rote.commands.results import Cite, Claims, Report
 from rote.commands.runs import Runs
+from rote.commands.searching import Search
 from rote.commands.studying import List, Reproduce, Run, Show
 
-__all__ = ["Cite", "Claims", "List", "Report", "Reproduce", "Run", "Runs", "Show"]
+__all__ = ["Cite", "Claims", "List", "Report", "Reproduce", "Run", "Runs", "Search", "Show"]

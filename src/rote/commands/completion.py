@@ -73,9 +73,9 @@ def _values(option: str) -> list[str]:
 def _positional(command: str, given: list[str], store: str | None) -> list[str]:
     from rote.studies import studies
 
-    if command in ("run", "show", "cite") and not given:
+    if command in ("run", "search", "show", "cite") and not given:
         return list(studies)
-    if command == "run":
+    if command in ("run", "search"):
         from rote.config import keys
 
         set_already = {word.partition("=")[0] for word in given[1:]}

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
         LanguageModelConfig,
         MLPConfig,
         SoftmaxConfig,
+        TextModelConfig,
         TranslatorConfig,
     )
     from rote.models.simple_recurrent import StackedSRN
+    from rote.models.text import TextModel
     from rote.models.translator import StackedTranslator
+    from rote.models.window import WindowModel
+    from rote.models.word_average import WordAverage
 
 __all__ = [
     "CNN",
@@ -41,7 +45,11 @@ __all__ = [
     "StackedMLP",
     "StackedSRN",
     "StackedTranslator",
+    "TextModel",
+    "TextModelConfig",
     "TranslatorConfig",
+    "WindowModel",
+    "WordAverage",
     "adapt",
     "autocomplete_record",
     "load_autocomplete",
@@ -65,7 +73,11 @@ __getattr__ = lazily(
         "StackedMLP": "mlp",
         "StackedSRN": "simple_recurrent",
         "StackedTranslator": "translator",
+        "TextModel": "text",
+        "TextModelConfig": "settings",
         "TranslatorConfig": "settings",
+        "WindowModel": "window",
+        "WordAverage": "word_average",
         "adapt": "sequence",
         "autocomplete_record": "saved_autocomplete",
         "load_autocomplete": "saved_autocomplete",

@@ -98,3 +98,31 @@ class TranslatorConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "embedding", "hidden")
+
+
+@dataclass(frozen=True)
+class TextModelConfig:
+    """Classifiers, taggers and language models of text. Four kinds of dropout, each with its name."""
+
+    cell: str = "lstm"
+    embedding: int = 64
+    hidden: int = 64  # units of each layer and direction
+    layers: int = 1
+    bidirectional: bool = False
+    word_dropout: float = 0.0  # share of words that are read as unknown (averaging networks: left out)
+    embedding_dropout: float = 0.0  # of the embedded words
+    layer_dropout: float = 0.0  # of what goes from one layer to the next, as nn.LSTM(dropout=...)
+    output_dropout: float = 0.0  # of the states that are read out
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "embedding", "hidden", "layers")
+        for name in ("word_dropout", "embedding_dropout", "layer_dropout", "output_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise UsageError(
+                    f"{name!r} of TextModelConfig must be at least 0 and below 1. Got {getattr(self, name)}."
+                )
+        if self.layer_dropout and self.layers == 1:  # torch only warns, and drops nothing
+            raise UsageError(
+                f"'layer_dropout' acts between layers, and there is one. Got {self.layer_dropout}. Set model.layers=2, "
+                "or model.embedding_dropout or model.output_dropout instead."
+            )

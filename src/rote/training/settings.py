@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class TrainingConfig:
     steps: int = 1000
     batch: int = 32
-    optimizer: Literal["sgd", "adam", "adagrad"] = "sgd"
+    optimizer: Literal["sgd", "adam", "adamw", "adagrad"] = "sgd"
     learning_rate: float = 0.1
     momentum: float = 0.0  # sgd only
-    weight_decay: float = 0.0
+    weight_decay: float = 0.0  # added to the gradient, as L2 of the loss is; adamw: apart from it (decoupled)
     schedule: Literal["constant", "exponential", "staircase"] = "constant"
     decay: float = 0.96  # factor per decay_every steps
     decay_every: int = 100
@@ -71,6 +71,8 @@ class TrainingConfig:
             return torch.optim.SGD(parameters, rate, momentum=self.momentum, weight_decay=decay, fused=True)
         if self.optimizer == "adam":
             return torch.optim.Adam(parameters, rate, weight_decay=decay, fused=True)
+        if self.optimizer == "adamw":
+            return torch.optim.AdamW(parameters, rate, weight_decay=decay, fused=True)
         return torch.optim.Adagrad(parameters, rate, weight_decay=decay)
 
     def torch_dtype(self) -> torch.dtype:

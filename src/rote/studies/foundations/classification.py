@@ -1,0 +1,140 @@
+"""Classifying texts: source 004, "RNN for Text Classification", against the previous classifier; and training notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rote.claims import Claim, Measurement, above
+from rote.models import TextModelConfig
+from rote.studies.foundations import published
+from rote.studies.foundations.text_settings import TextConfig, TextTraining
+from rote.studies.foundations.text_study import DEVIATIONS, TextStudy, against, best_minus_last, over_baseline
+from rote.studies.study import studies
+from rote.tasks.text_tasks import ClassificationTask
+
+L2, WORD_DROPOUT = 1e-4, 0.3
+MAJORITY = "majority"
+
+
+@dataclass(frozen=True)
+class ClassificationConfig(TextConfig):
+    task: ClassificationTask = field(default_factory=ClassificationTask)
+    variants: tuple[str, ...] = ("average", "average-l2", "average-words", "elman", "lstm", "lstm-both")
+
+
+@studies.register("classification")
+class ClassificationStudy(TextStudy[ClassificationConfig]):
+    """Do recurrent networks classify texts better than an average of word vectors, and what do L2 and dropout bring?"""
+
+    name = "classification"
+    version = 1
+    kind = "classification"
+    objective = ("networks", "dev", "max")
+    place = "RNN for Text Classification; Additional Training Notes"
+    title = "Classifying texts"
+    about = (
+        "A recurrent network reads a text and says its class from its last state. Beside it the previous classifier of "
+        "the lecture, which averages word vectors and knows no order; plain, with L2, and with word dropout; and the "
+        "most frequent class. With files of your own: rote run classification task.train=FILE task.dev=FILE."
+    )
+    deviations = (
+        *DEVIATIONS,
+        f"L2 is {L2:g} times the sum of all squared parameters, word dropout {WORD_DROPOUT:g} (Iyyer et al. 2015).",
+        "Quick: up to 1,500 texts, 32 units, 6 epochs. Paper: all of SST-2, 64 units, 6 epochs.",
+    )
+    known: ClassVar = {
+        "average": {"network": "average"},
+        "average-l2": {"network": "average", "training.l2": L2},
+        "average-words": {"network": "average", "model.word_dropout": WORD_DROPOUT},
+        "elman": {"model.cell": "elman", "model.bidirectional": False},
+        "lstm": {"model.cell": "lstm", "model.bidirectional": False},
+        "lstm-both": {"model.cell": "lstm", "model.bidirectional": True},
+    }
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
+        "smoke": {
+            "task.data": "stand-in", "task.examples": 64, "seeds": 2, "training.epochs": 1.0, "model.embedding": 4,
+            "model.hidden": 4,
+        },
+        "quick": {"task.examples": 1500, "model.embedding": 32, "model.hidden": 32, "training.measure_every": 1.0},
+        "paper": {"task.data": "sst2", "training.measure_every": 1.0},
+    }  # fmt: skip
+    default = ClassificationConfig(model=TextModelConfig(), training=TextTraining(epochs=6.0))
+
+    claims = (
+        Claim(
+            "classification-final-state", "foundations", "RNN for Text Classification",
+            "The last state of a recurrent network tells the class of a text.",
+            published.TAGGING,
+            (
+                Measurement(
+                    "Accuracy in test, Elman's network minus the most frequent class",
+                    lambda tables: over_baseline(tables, "elman", MAJORITY), above(0.1, at_all=0.0),
+                ),
+                Measurement(
+                    "Accuracy in test, LSTM minus the most frequent class",
+                    lambda tables: over_baseline(tables, "lstm", MAJORITY), above(0.1, at_all=0.0),
+                ),
+            ),
+        ),
+        Claim(
+            "classification-order", "foundations", "RNNs: high-level",
+            "A network that reads a sequence classifies better than an average of word vectors, which has no order.",
+            published.AVERAGE,
+            (
+                Measurement(
+                    "Accuracy in test, LSTM minus averaging network, same seed",
+                    lambda tables: against(tables, "lstm", "average"), above(0.02, at_all=0.0),
+                ),
+                Measurement(
+                    "The same of the LSTM in both directions",
+                    lambda tables: against(tables, "lstm-both", "average"), above(0.02, at_all=0.0), role="contrast",
+                ),
+                Measurement(
+                    "The same of Elman's network",
+                    lambda tables: against(tables, "elman", "average"), above(0.02, at_all=0.0), role="contrast",
+                ),
+            ),
+            remark="In generated reviews order decides the label by construction; in real ones single words tell most.",
+        ),
+        Claim(
+            "classification-regularization", "foundations", "Additional Training Notes",
+            "L2 and word dropout raise the accuracy of the averaging network on dev.",
+            published.REGULARIZATION,
+            (
+                Measurement(
+                    "Accuracy in dev, L2 minus plain, same seed",
+                    lambda tables: against(tables, "average-l2", "average", "dev"), above(0.01, at_all=0.0),
+                ),
+                Measurement(
+                    "Accuracy in dev, word dropout minus plain, same seed",
+                    lambda tables: against(tables, "average-words", "average", "dev"), above(0.01, at_all=0.0),
+                ),
+                Measurement(
+                    "Accuracy in test, L2 minus plain",
+                    lambda tables: against(tables, "average-l2", "average"), above(0.0), role="contrast",
+                ),
+                Measurement(
+                    "Accuracy in test, word dropout minus plain",
+                    lambda tables: against(tables, "average-words", "average"), above(0.0), role="contrast",
+                ),
+            ),
+            remark="The course's numbers are of five classes and one seed each.",
+        ),
+        Claim(
+            "classification-early-stopping", "foundations", "Additional Training Notes",
+            "The weights that were best on dev do better in test than the last ones.",
+            published.STOPPING,
+            (
+                Measurement(
+                    "Accuracy in test, best on dev minus last, LSTM, same network",
+                    lambda tables: best_minus_last(tables, "lstm"), above(0.0),
+                ),
+                Measurement(
+                    "The same of the averaging network",
+                    lambda tables: best_minus_last(tables, "average"), above(0.0), role="contrast",
+                ),
+            ),
+        ),
+    )  # fmt: skip

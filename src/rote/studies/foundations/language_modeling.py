@@ -1,0 +1,104 @@
+"""Language modeling on sentences: source 004, "RNNs for Language Modeling", against the previous, feed-forward one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rote.claims import Claim, Estimate, Measurement, Tables, below, paired_difference
+from rote.models import TextModelConfig
+from rote.studies.foundations import published
+from rote.studies.foundations.text_settings import TextConfig, TextTraining
+from rote.studies.foundations.text_study import DEVIATIONS, TextStudy, over_baseline
+from rote.studies.study import studies
+from rote.studies.summaries import column_of, measured
+from rote.tasks.text_tasks import LanguageTask
+
+
+@dataclass(frozen=True)
+class LanguageConfig(TextConfig):
+    task: LanguageTask = field(default_factory=LanguageTask)
+    variants: tuple[str, ...] = ("window", "elman", "lstm")
+
+
+@measured
+def log_against(tables: Tables, first: str, second: str) -> Estimate:
+    """Logarithms of the perplexities in test, seed by seed."""
+    one, other = (column_of(tables["networks"], "test", model=name) for name in (first, second))
+    return paired_difference([math.log(value) for value in one], [math.log(value) for value in other])
+
+
+@studies.register("language-modeling")
+class LanguageStudy(TextStudy[LanguageConfig]):
+    """Does a recurrent language model predict words better than counting, and than one that sees three words?"""
+
+    name = "language-modeling"
+    version = 1
+    kind = "language-modeling"
+    objective = ("networks", "dev", "min")
+    place = "RNNs for Language Modeling; RNNs: high-level"
+    title = "Language modeling"
+    about = (
+        "At every word of a sentence the network says which comes next, up to the end of the sentence. Beside it the "
+        "previous language model of the lecture, which sees a fixed number of words, and the perplexities of guessing "
+        "and of counting words. With text of your own, a sentence per line: rote run language-modeling task.train=FILE."
+    )
+    deviations = (
+        *DEVIATIONS,
+        "Perplexity per word and end of sentence; words that are not in the vocabulary count as one word, so that "
+        "perplexities of different vocabularies cannot be compared.",
+        "Quick: up to 1,500 sentences, 1,000 words, 32 units, 4 epochs. Paper: the words of UD English EWT, 64 units, "
+        "6 epochs.",
+    )
+    known: ClassVar = {
+        "window": {"network": "window"},
+        "elman": {"model.cell": "elman"},
+        "lstm": {"model.cell": "lstm"},
+    }
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
+        "smoke": {
+            "task.data": "stand-in", "task.examples": 64, "seeds": 2, "training.epochs": 1.0, "model.embedding": 4,
+            "model.hidden": 4,
+        },
+        "quick": {
+            "task.examples": 1500, "task.largest": 1000, "model.embedding": 32, "model.hidden": 32,
+            "training.measure_every": 1.0,
+        },
+        "paper": {"task.data": "ewt", "training.epochs": 6.0, "training.measure_every": 1.0},
+    }  # fmt: skip
+    default = LanguageConfig(model=TextModelConfig(), training=TextTraining())
+
+    claims = (
+        Claim(
+            "language-modeling-unigram", "foundations", "RNNs for Language Modeling",
+            "A recurrent network predicts the next word from those before it, better than word counts do.",
+            published.WINDOW,
+            (
+                Measurement(
+                    "Perplexity in test, Elman's network minus unigram",
+                    lambda tables: over_baseline(tables, "elman", "unigram"), below(0.0),
+                ),
+                Measurement(
+                    "Perplexity in test, LSTM minus unigram",
+                    lambda tables: over_baseline(tables, "lstm", "unigram"), below(0.0),
+                ),
+            ),
+        ),
+        Claim(
+            "language-modeling-window", "foundations", "RNNs: high-level",
+            "A recurrent language model predicts better than a feed-forward one, which sees a fixed number of words.",
+            published.WINDOW,
+            (
+                Measurement(
+                    "log perplexity in test, LSTM minus feed-forward network with three words, same seed",
+                    lambda tables: log_against(tables, "lstm", "window"), below(-0.02, at_all=0.0),
+                ),
+                Measurement(
+                    "The same of Elman's network",
+                    lambda tables: log_against(tables, "elman", "window"), below(-0.02, at_all=0.0), role="contrast",
+                ),
+            ),
+        ),
+    )  # fmt: skip

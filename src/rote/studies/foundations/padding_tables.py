@@ -1,0 +1,99 @@
+"""The tables of the study of padding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rote.claims import mean
+from rote.store import Column, Table
+from rote.studies.summaries import BAND, Row, bands, grouped
+
+MAJORITY = "majority"
+READINGS = {
+    "true": "the last state of each text",
+    "column": "output[:, -1]: the last column, behind the padding",
+    "packed": "output[:, -1] of packed output: zero but for the longest texts",
+    "equal": "output[:, -1] of batches whose texts have one length",
+}
+LABELS = (
+    Column("cell", "recurrent unit", "label"),
+    Column("reading", "which state the classifier reads", "label"),
+    Column("seed", "random seed", "label"),
+)
+CURVES = (
+    *LABELS,
+    Column("epoch", "passes over the training data", "label"),
+    Column("loss", "cross entropy on dev, nats"),
+    Column("dev", "share of texts that are right, dev"),
+    Column("test", "share of texts that are right, test"),
+)
+BASELINE = (
+    Column("reading", "baseline", "label"),
+    Column("dev", "share right, dev"),
+    Column("test", "share right, test"),
+)
+COMPARED = (
+    Column("cell", "recurrent unit", "label"),
+    Column("seed", "random seed", "label"),
+    Column("forward", "forward states at real words, largest difference to the packed run"),
+    Column("backward", "backward states at real words, likewise"),
+    Column("final_forward", "final state of the forward direction"),
+    Column("final_backward", "final state of the backward direction"),
+    Column("unpadded", "largest of the four where all texts have one length"),
+)
+
+
+def all_tables(runs: Mapping[str, Table]) -> list[Table]:
+    curves, counted, compared = runs["curves"], runs["baselines"], runs["directions"]
+    majority = counted.records()[0]
+    rows = curves.records()
+    networks: list[Row] = []
+    for (cell, reading, seed), mine in grouped(rows, ("cell", "reading", "seed")).items():
+        best = min(mine, key=lambda row: row["loss"])
+        labels = {"cell": cell, "reading": reading, "seed": seed}
+        networks.append({**labels, "dev": best["dev"], "test": best["test"], "best_epoch": best["epoch"]})
+    columns = (*LABELS, *CURVES[-2:], Column("best_epoch", "epoch of the lowest loss on dev, whose weights are used"))
+    return [
+        _outcome(networks, majority, counted.note),
+        Table.make("directions", "Bidirectional networks without lengths", COMPARED, compared.records(), place="Exact"),
+        _over_training(rows, majority, counted.note),
+        Table.make("networks", "Every network", columns, networks, details=True, note=counted.note),
+        Table.make("curves", "Every network over training", CURVES, rows, details=True),
+    ]
+
+
+def _outcome(networks: list[Row], majority: Row, note: str) -> Table:
+    rows: list[Row] = [{"reading": MAJORITY, "about": "the most frequent class", "test": majority["test"]}]
+    for (cell, reading), mine in grouped(networks, ("cell", "reading")).items():
+        found = mean([row["test"] for row in mine])
+        interval = {"low": found.low, "high": found.high} if len(mine) > 1 else {}
+        labels = {"cell": cell, "reading": reading, "about": READINGS[reading], "seeds": len(mine)}
+        rows.append({**labels, "test": found.value, **interval})
+    columns = (
+        *LABELS[:2],
+        Column("about", "the same in words", "label"),
+        Column("seeds", "networks trained", "label"),
+        Column("test", "share of texts that are right, test"),
+        Column("low", "lower end of its 95 % interval"),
+        Column("high", "upper end of its 95 % interval"),
+    )
+    return Table.make("outcome", "State that is read", columns, rows, place="Padding and Masking", note=note)
+
+
+def _over_training(curves: list[Row], majority: Row, note: str) -> Table:
+    rows = [
+        {"panel": cell, "model": reading, "epoch": epoch, **rest}
+        for cell, reading, epoch, rest in (
+            (row.pop("cell"), row.pop("reading"), row.pop("epoch"), row)
+            for row in bands(curves, ("cell", "reading", "epoch"), "dev")
+        )
+    ]
+    columns = (
+        Column("panel", "recurrent unit", "label"), Column("model", "which state the classifier reads", "label"),
+        CURVES[3], *BAND,
+    )  # fmt: skip
+    return Table.make(
+        "training", "Over training: share of texts that are right, dev", columns, rows, figure="text-training",
+        details=True, note=note,
+        options={"measure": "share of texts that are right, dev", "baselines": {MAJORITY: majority["dev"]}},
+    )  # fmt: skip

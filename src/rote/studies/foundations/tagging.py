@@ -1,0 +1,128 @@
+"""Tagging words: source 004, "Using RNNs" (many to many) and "Two Extensions" (deep, bidirectional)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rote.claims import Claim, Measurement, above, below
+from rote.models import TextModelConfig
+from rote.studies.foundations import published
+from rote.studies.foundations.text_settings import TextConfig, TextTraining
+from rote.studies.foundations.text_study import DEVIATIONS, TextStudy, against, over_baseline
+from rote.studies.study import studies
+from rote.tasks.text_tasks import TaggingTask
+
+MOST_FREQUENT = "most frequent tag"
+VARIANTS = ("elman", "elman-both", "elman-both-deep", "lstm-both")
+
+
+@dataclass(frozen=True)
+class TaggingConfig(TextConfig):
+    task: TaggingTask = field(default_factory=TaggingTask)
+    variants: tuple[str, ...] = (*VARIANTS, "elman-both-unpacked")
+
+
+@studies.register("tagging")
+class TaggingStudy(TextStudy[TaggingConfig]):
+    """Does a tagger gain from reading in both directions and from a second layer, and does it beat counting?"""
+
+    name = "tagging"
+    version = 1
+    kind = "tagging"
+    objective = ("networks", "dev", "max")
+    place = "Using RNNs; Two Extensions"
+    title = "Tagging words"
+    about = (
+        "A recurrent network says at every word which part of speech it is. One direction or both, one layer or two, "
+        "beside the tag that each word has most often in training. With files of your own: rote run tagging "
+        "task.train=FILE.conllu task.dev=FILE.conllu."
+    )
+    deviations = (
+        *DEVIATIONS,
+        "Quick: up to 1,500 sentences, 32 units, 4 epochs. Paper: all of UD English EWT, 64 units, 6 epochs.",
+    )
+    known: ClassVar = {
+        "elman": {"model.cell": "elman", "model.bidirectional": False, "model.layers": 1},
+        "elman-both": {"model.cell": "elman", "model.bidirectional": True, "model.layers": 1},
+        "elman-both-deep": {"model.cell": "elman", "model.bidirectional": True, "model.layers": 2},
+        "lstm-both": {"model.cell": "lstm", "model.bidirectional": True, "model.layers": 1},
+        "elman-both-unpacked": {
+            "model.cell": "elman", "model.bidirectional": True, "model.layers": 1, "packed": False
+        },
+    }  # fmt: skip
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
+        "smoke": {
+            "task.data": "stand-in", "task.examples": 64, "seeds": 2, "training.epochs": 1.0, "model.embedding": 4,
+            "model.hidden": 4,
+        },
+        "quick": {"task.examples": 1500, "model.embedding": 32, "model.hidden": 32},
+        "paper": {"task.data": "ewt", "training.epochs": 6.0},
+    }  # fmt: skip
+    default = TaggingConfig(model=TextModelConfig(bidirectional=True), training=TextTraining())
+
+    claims = (
+        Claim(
+            "tagging-bidirectional", "foundations", "Two Extensions",
+            "A tagger that also reads from right to left does better.",
+            published.DEEP,
+            (
+                Measurement(
+                    "Accuracy in test, both directions minus one (Elman), same seed",
+                    lambda tables: against(tables, "elman-both", "elman"), above(0.01, at_all=0.0),
+                ),
+                Measurement(
+                    "The same without packing: the backward direction begins in the padding",
+                    lambda tables: against(tables, "elman-both-unpacked", "elman"), above(0.01, at_all=0.0),
+                    role="contrast",
+                ),
+            ),
+            remark="Both directions have twice the units of one. On generated reviews some tags depend on the next "
+            "word by construction.",
+        ),
+        Claim(
+            "tagging-deep", "foundations", "Two Extensions",
+            "A second layer makes the tagger better.",
+            published.DEEP,
+            (
+                Measurement(
+                    "Accuracy in test, two layers minus one (Elman, both directions), same seed",
+                    lambda tables: against(tables, "elman-both-deep", "elman-both"), above(0.005, at_all=0.0),
+                ),
+            ),
+        ),
+        Claim(
+            "tagging-baseline", "foundations", "Using RNNs",
+            "A recurrent network tags words, better than each word's most frequent tag does.",
+            published.TAGGING,
+            (
+                Measurement(
+                    "Accuracy in test, LSTM in both directions minus most frequent tag",
+                    lambda tables: over_baseline(tables, "lstm-both", MOST_FREQUENT), above(0.01, at_all=0.0),
+                ),
+                Measurement(
+                    "The same of Elman's network in both directions",
+                    lambda tables: over_baseline(tables, "elman-both", MOST_FREQUENT), above(0.0), role="contrast",
+                ),
+                Measurement(
+                    "The same of Elman's network in one direction",
+                    lambda tables: over_baseline(tables, "elman", MOST_FREQUENT), above(0.0), role="contrast",
+                ),
+            ),
+            remark="The lecture has no baseline. After few epochs on little data counting may be ahead of them all.",
+        ),
+        Claim(
+            "tagging-packing", "foundations", "Padding and Masking",
+            "A bidirectional tagger that runs over padding is wrong inside, and that costs accuracy.",
+            published.PADDED_LOSS,
+            (
+                Measurement(
+                    "Accuracy in test, unpacked minus packed (Elman, both directions), same seed",
+                    lambda tables: against(tables, "elman-both-unpacked", "elman-both"), below(-0.005, at_all=0.0),
+                ),
+            ),
+            remark="The loss leaves padding out in both. That the states are wrong is shown exactly in the study "
+            "padding; here is what it costs.",
+        ),
+    )  # fmt: skip
