@@ -23,6 +23,8 @@ MISTAKES = {
     "preset of a report": ("report --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
     "key": ("run plane training.step=3", "Unknown key 'training.step'. Did you mean 'training.steps'?"),
     "group for a key": ("run plane model=3", "The key 'model' is a group. Set one of its keys: model.hidden,"),
+    "cell of SCAN": ("run scan-jump model.cell=lstn", "Unknown cell 'lstn'. Did you mean 'lstm'?"),
+    "cell of lookup tables": ("run lookup-accuracy model.cell=lstn", "Unknown cell 'lstn'. Did you mean 'lstm'?"),
     "source": ("reproduce resistence", "Unknown source 'resistence'. Did you mean 'resistance'?"),
     "kind": ("list study", "Unknown kind 'study'."),
     "action": ("runs remove", "Unknown action 'remove'."),

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from rote.config import at_least
-from rote.errors import UsageError
+from rote.errors import UnknownNameError, UsageError
+from rote.registry import Registry
 
 Activation = Literal["relu", "tanh", "sigmoid", "linear"]
 Attention = Literal["mlp", "dot", "general"]
 AttentionPosition = Literal["pre", "post"]
+
+
+def known_cells(*names: str) -> None:
+    """Refuse a cell that does not exist before anything is trained, and without importing torch."""
+    imported: Any = sys.modules.get("rote.cells")
+    known: Registry[Any] = Registry("cell", "rote.cells") if imported is None else imported.cells
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("cell", name, known)
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,7 @@ class EncoderDecoderConfig:
     limit: float = 0.08  # every parameter starts uniformly between -limit and limit
 
     def __post_init__(self) -> None:
+        known_cells(self.cell)
         at_least(self, 1, "hidden", "embedding")
         at_least(self, 0, "limit")
 
@@ -49,6 +61,7 @@ class LanguageModelConfig:
     dropout: float = 0.0  # of embedded inputs and of hidden states
 
     def __post_init__(self) -> None:
+        known_cells(self.cell)
         at_least(self, 1, "embedding", "hidden")
         at_least(self, 0, "limit", "cell_limit")
         if not 0 <= self.dropout < 1:
@@ -62,6 +75,7 @@ class AutocompleteConfig:
     layers: int = 2  # the source has 2 for GRU and LSTM, 1 for the Nested LSTM
 
     def __post_init__(self) -> None:
+        known_cells(self.cell)
         at_least(self, 1, "units", "layers")
 
 
@@ -97,6 +111,7 @@ class TranslatorConfig:
     hidden: int = 16  # units of each encoder direction; the decoder has four times as many
 
     def __post_init__(self) -> None:
+        known_cells(self.cell)
         at_least(self, 1, "embedding", "hidden")
 
 

@@ -13,11 +13,12 @@ from typing import ClassVar
 from rote.claims import Claim, Measurement, above, below
 from rote.config import at_least
 from rote.models import LanguageModelConfig
+from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.conduits import frequency_claims as measure
 from rote.studies.conduits import frequency_tables as made
 from rote.studies.conduits import published
-from rote.studies.conduits.settings import Passes, Reading, check_cells
+from rote.studies.conduits.settings import Passes, Reading
 from rote.studies.study import Progress, Study, studies
 from rote.tasks.rules import Generator, RulesTask
 
@@ -49,7 +50,7 @@ class FrequencyConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "lengths", "counts", "other_counts", "seeds", "other_seeds", "figure_2_length")
-        check_cells((self.model.cell, *self.others))
+        known_cells(*self.others)
         for k in self.lengths:
             for n in {*self.counts, *(self.other_counts if self.others else ())}:
                 self.task(n, k)  # refuses what does not fit

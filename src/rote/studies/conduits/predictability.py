@@ -10,11 +10,12 @@ from rote.claims import Claim, Measurement, above, below
 from rote.config import at_least
 from rote.errors import UnknownNameError
 from rote.models import LanguageModelConfig
+from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.conduits import predictability_claims as measure
 from rote.studies.conduits import predictability_tables as made
 from rote.studies.conduits import published
-from rote.studies.conduits.settings import Passes, Reading, check_cells
+from rote.studies.conduits.settings import Passes, Reading
 from rote.studies.study import Progress, Study, studies
 from rote.tasks.rules import Generator, RulesTask
 
@@ -48,7 +49,7 @@ class PredictabilityConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "rules", "conduits", "lengths", "other_lengths", "seeds", "other_seeds")
-        check_cells((self.model.cell, *self.others))
+        known_cells(*self.others)
         for setting in self.settings:
             for k in {*self.lengths, *(self.other_lengths if self.others else ())}:
                 self.task(setting, k)  # refuses what does not fit

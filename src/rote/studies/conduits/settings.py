@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from rote.config import at_least
-from rote.errors import UnknownNameError
-from rote.registry import Registry
 from rote.training import TrainingConfig
 
 BiasRule = Literal["in_span", "exclusive_end", "never"]
@@ -67,12 +64,3 @@ class Reading:
     def __post_init__(self) -> None:
         at_least(self, 1, "rules", "checked", "gradients_every")
         at_least(self, 0, "context", "gradients")
-
-
-def check_cells(names: tuple[str, ...]) -> None:
-    """Before anything is trained, and without importing torch."""
-    imported: Any = sys.modules.get("rote.cells")
-    known: Registry[Any] = Registry("cell", "rote.cells") if imported is None else imported.cells
-    for name in names:
-        if name not in known:
-            raise UnknownNameError("cell", name, known)

@@ -9,8 +9,8 @@ from typing import ClassVar
 from rote.config import at_least
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig
+from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
-from rote.studies.conduits.settings import check_cells
 from rote.studies.foundations import agreement_claims as judged
 from rote.studies.foundations import agreement_tables as made
 from rote.studies.foundations import published
@@ -42,7 +42,7 @@ class AgreementConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "sentences", "items", "seeds", "orders")
         at_least(self, 0, "depths")
-        check_cells(self.cells)
+        known_cells(*self.cells)
         if not self.cells or not self.orders or not self.depths:
             raise UsageError("'cells', 'orders' and 'depths' of AgreementConfig must each name at least one.")
         if max(self.depths) > DEEPEST:

@@ -9,8 +9,8 @@ from typing import ClassVar
 from rote.config import at_least
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig
+from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
-from rote.studies.conduits.settings import check_cells
 from rote.studies.foundations import published
 from rote.studies.foundations import selection_claims as judged
 from rote.studies.foundations import selection_tables as made
@@ -42,7 +42,7 @@ class SelectionConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "items", "sentences", "seeds", "orders")
-        check_cells(self.cells)
+        known_cells(*self.cells)
         if not self.cells or not self.orders:
             raise UsageError("'cells' and 'orders' of SelectionConfig must each name at least one.")
         if self.further in self.gaps:
