@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from command_line import NO_TORCH, python
+import pytest
+from command_line import NO_TORCH, Answer, python, rote
 
 
 def test_the_stored_results_are_judged_without_torch_and_count_for_every_preset(folder):
@@ -14,3 +16,47 @@ def test_the_stored_results_are_judged_without_torch_and_count_for_every_preset(
     assert re.search(r"^NOT REPRODUCED +stored-positions ", first.out, re.MULTILINE)
     ledger = python(NO_TORCH, "claims", "--preset", "quick", "--store", "store", cwd=folder)
     assert re.search(r"^REPRODUCED +stored-hero ", ledger.out, re.M)  # the presets ask for the same, which is kept once
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
+    folder = tmp_path_factory.mktemp("memorization")
+    words = ("run", "autocomplete", "--preset", "smoke", "--store", "store", "--workers", "1", "--seeds", "1")
+    return folder, rote(*words, cwd=folder)
+
+
+def test_smoke_trains_each_cell_and_says_which_text_it_was(smoke):
+    answer = smoke[1]
+    assert answer.code == 0, answer.err
+    for cell in ("GRU", "LSTM", "Nested LSTM"):
+        assert re.search(rf"^{cell} +cross entropy +1 ", answer.out, re.MULTILINE)
+    assert answer.out.count("Alice's Adventures in Wonderland") >= 5
+    for claim in ("order", "short-long", "nested-reach", "initial-reach", "hero", "learning", "grammar", "schools"):
+        assert re.search(rf"^INCONCLUSIVE +autocomplete-{claim} ", answer.out, re.MULTILINE)
+
+
+def test_another_seed_is_added_to_the_runs_that_are_there_and_every_figure_is_drawn(smoke, call):
+    folder = smoke[0]
+    words = ("run", "autocomplete", "--preset", "smoke", "--store", folder / "store", "--workers", "1", "--seeds", "2")
+    more = call(*words, "cells=gru")
+    assert "Runs: 1 computed, 4 reused" in more.err  # the new seed; the first, the untrained ones, the text were there
+    written = call("report", "--store", folder / "store", "--out", folder / "out")
+    assert written.code == 0, written.err
+    pictures = {path.stem.removeprefix("autocomplete-") for path in (folder / "out" / "figures").glob("*.svg")}
+    assert pictures == {"training", "accuracy", "share-paragraph", "share-test", "paragraph"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("task.words=5000", "has 1334 different words; a vocabulary of 5000 needs as many"),
+        ("task.text=nowhere.txt", "There is no file 'nowhere.txt'"),
+        ("cells=elman", "'cells' must name some of gru, lstm, nested_lstm, each once"),
+        ("initial.characters=20", "'characters' of InitialConfig must lie in 60 to 198"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_trained(setting, said, folder, call):
+    answer = call("run", "autocomplete", "--preset", "smoke", "--store", "store", setting)
+    assert answer.code == 2
+    assert said in answer.err
+    assert not list(folder.rglob("record.json"))

@@ -161,6 +161,6 @@ def test_no_position_of_a_test_set_is_lost_and_the_test_set_has_one_size(tables)
 
 def test_shares_of_every_situation_add_up_to_one_word_after_the_other(tables):
     rows = tables["words"].where(cell="LSTM", output=141).records()
-    assert [row["name"] for row in rows] == [*published.PARAGRAPH[1:142].split()[:-1], "schools"]
+    assert [row["word"] for row in rows] == [*published.PARAGRAPH[1:142].split()[:-1], "schools"]
     for norm in ("squared", "l2"):
         assert sum(row[f"share_{norm}"] for row in rows) == pytest.approx(1, abs=1e-12)

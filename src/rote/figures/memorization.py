@@ -21,7 +21,8 @@ NORM_TITLES = {"squared": "squared norm, as drawn by the source", "l2": "norm, a
 @figures.register("memorization-training")
 def memorization_training(table: Table) -> Figure:
     """Cross entropy of training and validation over time and over mini-batches (training graph)."""
-    rows = columns_of(table, "cell", "set", "step", "hours", "mean")
+    unit = table.options.get("time", "hours")
+    rows = columns_of(table, "cell", "set", "step", unit, "mean")
     cells = in_order(rows, "cell")
     rows = [{**row, "set": SET_TITLES.get(row["set"], row["set"])} for row in rows]
 
@@ -40,7 +41,7 @@ def memorization_training(table: Table) -> Figure:
         chart: Chart = line.properties(width=370, height=180, title=f"{part} loss by {name}")
         return chart
 
-    axes = (("hours", "time", "hours of training"), ("step", "mini-batches", "mini-batches"))
+    axes = ((unit, "time", f"{unit} of training"), ("step", "mini-batches", "mini-batches"))
     panels = [panel(part, *axis) for part in in_order(rows, "set") for axis in axes]
     return Figure(alt.concat(*panels, columns=2, spacing=28), {"rows": rows}, describe(table))
 

@@ -40,10 +40,10 @@ def more_likely(tables: Tables, first: str, second: str, output: int) -> Estimat
     return exact((chances[0] or 0.0) - (chances[1] or 0.0))
 
 
-def on_word(tables: Tables, first: str, second: str, output: int, name: str, norm: str) -> Estimate:
+def on_word(tables: Tables, first: str, second: str, output: int, word: str, norm: str) -> Estimate:
     """Of the output's connectivity, the share on a word: that of one cell minus that of another."""
     shares = [
-        tables["words"].where(cell=cell, output=output, name=name).column(f"share_{norm}")[0]
+        tables["words"].where(cell=cell, output=output, word=word).column(f"share_{norm}")[0]
         for cell in (first, second)
     ]
     return exact(shares[0] - shares[1])
@@ -143,7 +143,7 @@ CLAIMS = (
         tuple(
             Measurement(
                 f"Share on 'advanced', GRU minus LSTM, {title}",
-                partial(on_word, first="GRU", second="LSTM", output=106, name="advanced", norm=norm), above(0.0),
+                partial(on_word, first="GRU", second="LSTM", output=106, word="advanced", norm=norm), above(0.0),
             )
             for norm, title in (("squared", "squared norm (as stored and drawn)"), ("l2", "norm (as in the formula)"))
         ),

@@ -17,11 +17,12 @@ from rote.studies.memorization.stored_data import MODELS, SETS, Stored
 from rote.studies.memorization.tables import (
     CELL,
     NORM,
+    NORMS,
     REACH,
     SHARE,
     Looked,
+    Profile,
     Suggestions,
-    output_rows,
     paragraph_table,
     share_table,
     situation_rows,
@@ -40,14 +41,18 @@ ONE_NETWORK = "One network of each cell and one paragraph, as published: no inte
 def stored_tables(stored: Stored) -> list[Table]:
     words, counts = Words.find(published.PARAGRAPH), derive(stored.accuracy)
     networks = [looked_at(stored, model, words) for model in MODELS]
-    outputs = [row for network in networks for row in output_rows(network, words)]
+    profiles = [
+        ({**network.labels, "norm": norm}, Profile.of(network.values[norm], words))
+        for network in networks for norm in NORMS
+    ]  # fmt: skip
+    by_known = [row for labels, profile in profiles for row in profile.rows(labels)]
     return [
-        summary_table(outputs, f"{ONE_NETWORK} The single numbers that the source wished for."),
+        summary_table(by_known, f"{ONE_NETWORK} The single numbers that the source wished for."),
         situation_table((row for network in networks for row in situation_rows(network, words)), ONE_NETWORK),
         paragraph_table(networks, words, ONE_NETWORK),
-        share_table(outputs, ONE_NETWORK),
+        share_table(by_known, ONE_NETWORK),
         word_table((row for network in networks for row in word_rows(network, words)), ONE_NETWORK),
-        _outputs(outputs),
+        _outputs(profiles, words),
         _accuracy(stored, counts),
         _compared(counts),
         _training(stored),
@@ -69,7 +74,13 @@ def looked_at(stored: Stored, model: str, words: Words) -> Looked:
     return Looked({"cell": model, "seed": None}, values, Suggestions(suggested, chances, ranks, known))
 
 
-def _outputs(rows: list[Row]) -> Table:
+def _outputs(profiles: list[tuple[Row, Profile]], words: Words) -> Table:
+    later = np.flatnonzero(words.of > 0)
+    rows = [
+        {**labels, "output": output, "word": words.of[output].item(), "k": words.known[output].item(),
+         SHARE: profile.share[index].item(), REACH: profile.reach[index].item()}
+        for labels, profile in profiles for index, output in enumerate(later.tolist())
+    ]  # fmt: skip
     columns = (
         CELL,
         NORM,

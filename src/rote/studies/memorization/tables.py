@@ -3,11 +3,13 @@ figure. A row says of which network it is: its cell and, for ours, its seed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote.store import Column, Table
 from rote.studies.memorization import measures, published
@@ -40,54 +42,71 @@ class Looked:
     suggestions: Suggestions
 
 
-def output_rows(looked: Looked, words: Words) -> Iterator[Row]:
-    """Share and reach of every output after the first word, by both norms."""
-    for norm in NORMS:
-        values = looked.values[norm]
+@dataclass(frozen=True)
+class Profile:
+    """Share and reach of outputs that have a word before them, one number for each."""
+
+    known: NDArray[np.int64]
+    share: Matrix
+    reach: Matrix
+
+    @classmethod
+    def of(cls, values: Matrix, words: Words, asked: NDArray[np.bool_] | None = None) -> Profile:
+        """Of the outputs that are ``asked`` about, by default all."""
+        kept = (words.of > 0) if asked is None else (words.of > 0) & asked
         share, far = measures.share_on_previous_words(values, words), measures.reach(values, words)
-        for output in np.flatnonzero(words.of > 0).tolist():
-            yield {
-                **looked.labels, "norm": norm, "output": output, "word": int(words.of[output]),
-                "k": int(words.known[output]), SHARE: float(share[output]), REACH: float(far[output]),
-            }  # fmt: skip
+        return cls(words.known[kept], share[kept], far[kept])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Profile]) -> Profile:
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("known", "share", "reach")))
+
+    def rows(self, labels: Mapping[str, Any]) -> Iterator[Row]:
+        """One row for each number of known characters."""
+        for k in np.unique(self.known).tolist():
+            mine = self.known == k
+            means = {SHARE: float(self.share[mine].mean()), REACH: float(self.reach[mine].mean())}
+            yield {**labels, "k": k, "outputs": int(mine.sum()), **means}
 
 
-def share_table(rows: Iterable[Row], note: str) -> Table:
-    """Means over the outputs with so many known characters; over seeds with their interval."""
+def share_table(rows: Iterable[Row], note: str, name: str = "share", title: str = "the paragraph") -> Table:
+    """Rows of profiles with cell, seed and norm: means over seeds with their intervals."""
     found = []
     for (cell, norm, k), group in grouped(rows, ("cell", "norm", "k")).items():
         for measure in (SHARE, REACH):
-            found.append({"cell": cell, "norm": norm, "k": k, "measure": measure, **_over_seeds(group, measure)})
+            found.append({"cell": cell, "norm": norm, "k": k, "measure": measure, **over_seeds(group, measure)})
     columns = (
         CELL,
         NORM,
         Column("k", "characters of the word that are known", "label"),
         Column("measure", "share of connectivity, or distance weighted by it", "label"),
-        Column("outputs", "characters of the paragraph with so many known", "label"),
+        Column("outputs", "characters with so many known", "label"),
         *BAND,
     )
     return Table.make(
-        "share", "Connectivity on previous words by known characters", columns, found, note=note, details=True,
+        name, f"Connectivity on previous words by known characters, {title}", columns, found, note=note, details=True,
         figure="memorization-share",
     )  # fmt: skip
 
 
-def summary_table(rows: Iterable[Row], note: str) -> Table:
-    """The single numbers: over all outputs after the first word."""
+def summary_table(rows: Iterable[Row], note: str, *labels: Column) -> Table:
+    """The single numbers: over all outputs that have a word before them, for each cell, norm and other label."""
     found = []
-    for (cell, norm), group in grouped(rows, ("cell", "norm")).items():
-        row: Row = {"cell": cell, "norm": norm}
+    names = (*(label.name for label in labels), "cell", "norm")
+    for key, group in grouped(rows, names).items():
+        row: Row = dict(zip(names, key, strict=True))
         for measure, name in ((SHARE, "share"), (REACH, "reach")):
-            over = _over_seeds(group, measure)
+            over = over_seeds(group, measure)
             row |= {"seeds": over["seeds"], "outputs": over["outputs"], name: over["mean"]}
             row |= {f"{name}_{end}": over.get(end) for end in ("low", "high")}
         found.append(row)
     ends = (("low", "lower end of its 95 % interval over seeds"), ("high", "upper end of it"))
     columns = (
+        *labels,
         CELL,
         NORM,
         Column("seeds", "networks", "label"),
-        Column("outputs", "characters of the paragraph after its first word", "label"),
+        Column("outputs", "characters with a word before theirs", "label"),
         Column("share", "mean share of connectivity on previous words"),
         *(Column(f"share_{end}", about) for end, about in ends),
         Column("reach", "mean distance in characters, weighted by connectivity"),
@@ -96,10 +115,13 @@ def summary_table(rows: Iterable[Row], note: str) -> Table:
     return Table.make("summary", "Connectivity on previous words, and how far back", columns, found, note=note)
 
 
-def _over_seeds(group: Sequence[Row], measure: str) -> Row:
-    by_seed = grouped(group, ("seed",)).values()
-    means = [float(np.mean([row[measure] for row in mine])) for mine in by_seed]
-    return {"outputs": len(group) // len(means), **band(means)}
+def over_seeds(group: Sequence[Row], measure: str) -> Row:
+    """The mean over outputs of each network, then over networks."""
+    means, outputs = [], 0
+    for mine in grouped(group, ("seed",)).values():
+        outputs = sum(row["outputs"] for row in mine)
+        means.append(sum(row[measure] * row["outputs"] for row in mine) / outputs)
+    return {"outputs": outputs, **band(means, (0.0, 1.0) if measure == SHARE else (0.0, math.inf))}
 
 
 def situation_rows(looked: Looked, words: Words) -> Iterator[Row]:
@@ -145,7 +167,7 @@ def word_rows(looked: Looked, words: Words) -> Iterator[Row]:
         shares = {norm: measures.share_by_word(looked.values[norm], words, output) for norm in NORMS}
         for word in range(int(words.of[output]) + 1):
             yield {
-                **looked.labels, "output": output, "situation": situation, "word": word, "name": words.names[word],
+                **looked.labels, "output": output, "situation": situation, "place": word, "word": words.names[word],
                 **{f"share_{norm}": float(shares[norm][word]) for norm in NORMS},
             }  # fmt: skip
 
@@ -156,8 +178,8 @@ def word_table(rows: Iterable[Row], note: str) -> Table:
         SEED,
         Column("situation", "of the source's text", "label"),
         Column("output", "character of the paragraph", "label"),
-        Column("word", "its number in the paragraph", "label"),
-        Column("name", "the word", "label"),
+        Column("place", "number of the word in the paragraph", "label"),
+        Column("word", "what it is", "label"),
         Column("share_squared", "share of the output's connectivity, squared norm"),
         Column("share_l2", "the same by the formula's norm"),
     )
