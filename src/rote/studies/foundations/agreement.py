@@ -65,7 +65,7 @@ class AgreementStudy(Study[AgreementConfig]):
         "Training has at most two phrases; more are unseen."
     )
     deviations = (
-        "The lecture has examples, no experiment. Grammar, sizes and training are ours: 65 words, sentences with at "
+        "The lecture has examples, no experiment. Grammar, sizes and training are ours: 49 words, sentences with at "
         "most two phrases or one relative clause, every noun's number drawn by itself, tanh units, Adam.",
         "n-grams are interpolated Kneser-Ney counts of the same corpus.",
         "An item is right if the right form of one verb is more probable than its wrong form; equal ones count half.",

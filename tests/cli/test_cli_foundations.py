@@ -1,0 +1,110 @@
+"""Elman's simulations, agreement and selection through the command: tables, verdicts, figures, reuse, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import NO_TORCH, Answer, python
+
+CLAIMS = {
+    "elman-xor": ("elman-xor-drop", "elman-xor-everywhere"),
+    "elman-letters": ("elman-letters-vowels", "elman-letters-bits"),
+    "elman-words": ("elman-words-onset", "elman-words-boundaries"),
+    "elman-lexicon": (
+        "elman-lexicon-prediction", "elman-lexicon-tree", "elman-lexicon-classes", "elman-lexicon-animals",
+        "elman-lexicon-zog", "elman-lexicon-tokens",
+    ),
+    "agreement": ("agreement-n-grams", "agreement-rnn", "agreement-far"),
+    "selection": ("selection-n-grams", "selection-rnn", "selection-vanishing", "selection-mixed"),
+}  # fmt: skip
+FIGURES = {
+    "elman-xor": ("steps", "curve"),
+    "elman-letters": ("steps", "bits", "curve"),
+    "elman-words": ("steps", "places", "curve"),
+    "elman-lexicon": (
+        "tree-trained", "tree-with-an-unseen-word", "tree-counts-of-2", "tree-language-model", "tree-untrained",
+        "curve",
+    ),
+    "agreement": ("conditions", "curve"),
+    "selection": ("over-training",),
+}  # fmt: skip
+RUN_ALL = """
+import sys
+from rote.cli import main
+for study in sys.argv[1].split(","):
+    try:
+        main(["run", study, "--preset", "smoke", "--store", "store", "--workers", "1", "--json"])
+    except SystemExit as end:
+        assert not end.code, study
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All six at smoke, in one process: torch is imported once."""
+    folder = tmp_path_factory.mktemp("foundations")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALL, ",".join(CLAIMS)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "store"
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_a_finished_study_shows_every_verdict_and_computes_nothing_again(study, store, call):
+    answer = call("run", study, "--preset", "smoke", "--store", store)
+    assert answer.code == 0, answer.err
+    for claim in CLAIMS[study]:
+        assert re.search(rf"^INCONCLUSIVE    {claim}  .*preset smoke", answer.out, re.MULTILINE)
+    assert "--seeds 5" in answer.out
+    assert "0 computed" in answer.err
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_every_table_with_a_figure_can_be_drawn(study, store):
+    from rote.figures import spec
+    from rote.store import FinishedRun, Store
+
+    (summary,) = [row for row in Store(store).runs() if row.study == study and row.part == "summary"]
+    tables = FinishedRun(store / "runs" / study / summary.id).tables()
+    assert tuple(name for name, table in tables.items() if table.figure) == FIGURES[study]
+    for name in FIGURES[study]:
+        assert any(spec(tables[name])["datasets"].values())
+
+
+def test_published_numbers_stand_beside_ours_and_are_read_without_torch(store, folder):
+    answer = python(NO_TORCH, "run", "elman-lexicon", "--preset", "smoke", "--store", store, "--json", cwd=folder)
+    first, second, *_ = json.loads(answer.out)["tables"]["outcome"]
+    assert (first["network"], first["cosine"], first["error"], first["likelihood"]) == ("published", 0.916, 0.88, 0.053)
+    assert second["network"] == "trained"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("elman-xor", "bits=1000"), "'size' of the simulation 'xor' must be a multiple of 3 bits. Got 1000."),
+        (("elman-letters", "training.passes=0"), "'passes' of Procedure must be above 0. Got 0.0."),
+        (("elman-lexicon", "classes=all"), "Unknown value 'all' of 'classes'."),
+        (("agreement", "task.nouns=0"), "'nouns' of AgreementTask must be at least 1. Got 0."),
+        (("agreement", "cells=lstn"), "Unknown cell 'lstn'. Did you mean 'lstm'?"),
+        (("selection", "gaps=2,40"), "A gap must have 1 to 12 words between noun and object. Got 40."),
+        (("selection", "gaps="), "'gaps' of SelectionTask must name at least one gap."),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_starts(words, message, call, folder):
+    answer: Answer = call("run", *words)
+    assert answer.code == 2
+    assert message in answer.err
+    assert len(answer.err.strip().splitlines()) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_tasks_are_listed_and_a_study_is_shown_without_torch(call, folder):
+    answer = python(NO_TORCH, "show", "elman-lexicon", cwd=folder)
+    assert answer.code == 0, answer.err
+    assert {"elman", "agreement", "selection"} <= set(call("list", "tasks").out.split())
