@@ -14,8 +14,8 @@ from typing import ClassVar
 from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
 from rote.config import at_least
 from rote.models import TextModelConfig
+from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
-from rote.studies.conduits.settings import check_cells
 from rote.studies.foundations import padding_tables, published
 from rote.studies.foundations.text_settings import TextTraining
 from rote.studies.study import Progress, Study, studies
@@ -35,7 +35,7 @@ class PaddingConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds")
-        check_cells(self.cells)
+        known_cells(*self.cells)
 
 
 @measured
