@@ -141,13 +141,12 @@ def prepare(text: Text, length: int, words: int) -> Observations:
             f"The text ({text.origin}) has {len(starts) - 1} observations of {length} characters: too few for a split "
             "of 90, 5 and 5 percent, which needs 20. Take a longer text or a smaller length."
         )
-    spaces = np.cumsum(characters == SPACE, dtype=np.int32)
     order = np.random.RandomState(SOURCE_SEED).permutation(words)  # vocabulary number i is the word order[i]
     place = np.empty(words + 1, np.uint32)
     place[order], place[words] = np.arange(words) + len(WORDS_BEFORE), UNKNOWN
     targets = place[indexed.ranks]
     return Observations(
-        characters, targets, starts, spaces[starts[:-1]].astype(np.int64) - 1,
+        characters, targets, starts, np.searchsorted(indexed.starts, starts[:-1]),
         (*WORDS_BEFORE, *(indexed.words[rank] for rank in order)),
         np.bincount(targets, minlength=words + len(WORDS_BEFORE)),
         indexed.distinct, text.origin, text.sha256, text.note,

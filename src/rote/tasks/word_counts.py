@@ -24,6 +24,7 @@ Keys = NDArray[np.uint64]
 class IndexedWords:
     words: tuple[str, ...]  # the most frequent first; among equals by the alphabet
     ranks: NDArray[np.uint32]  # [word of the text]: its place in ``words``, or their number for any other word
+    starts: NDArray[np.int32]  # [word of the text]: its first letter
     distinct: int  # different words in the text
 
 
@@ -39,14 +40,13 @@ def index_words(characters: NDArray[np.uint8], most: int) -> IndexedWords:
     named = [(-int(counts[index]), _name(int(known[index]), long_words), index) for index in candidates]
     chosen = sorted(named)[:most]
     ranks = _ranks(keys, known[[index for _, _, index in chosen]])
-    return IndexedWords(tuple(name for _, name, _ in chosen), ranks, len(known))
+    return IndexedWords(tuple(name for _, name, _ in chosen), ranks, starts, len(known))
 
 
 def _keys(characters: NDArray[np.uint8], starts: NDArray[np.int32]) -> tuple[Keys, list[str]]:
     """A number for each word of the text, and the words that are too long for their letters to fit into it."""
     keys = np.empty(len(starts), np.uint64)
     numbers: dict[bytes, int] = {}
-    padded = np.concatenate([characters, np.zeros(PACKED, np.uint8)])
     for first in range(0, len(starts), PIECE):
         begin = starts[first : first + PIECE].astype(np.int64)
         after = starts[first + 1 : first + 1 + len(begin)].astype(np.int64)
@@ -57,7 +57,7 @@ def _keys(characters: NDArray[np.uint8], starts: NDArray[np.int32]) -> tuple[Key
         key[:] = 0
         for letter in range(PACKED):
             key <<= np.uint64(5)
-            key |= np.where(letter < lengths, padded[begin + letter] - 1, 0).astype(np.uint64)
+            key |= np.where(letter < lengths, characters.take(begin + letter, mode="clip") - 1, 0).astype(np.uint64)
         for index in np.flatnonzero(lengths > PACKED):
             word = characters[begin[index] : begin[index] + lengths[index]].tobytes()
             key[index] = LONG + numbers.setdefault(word, len(numbers))
