@@ -40,8 +40,8 @@ class StarterConfig:
     softmax: SoftmaxConfig = field(default_factory=lambda: SoftmaxConfig("sampled", 512))
     training: TrainingConfig = field(
         default_factory=lambda: TrainingConfig(
-            steps=2400, batch=32, optimizer="adam", learning_rate=0.01, schedule="exponential", decay=0.1,
-            decay_every=2400, clip=1.0, record_every=100,
+            steps=1300, batch=32, optimizer="adam", learning_rate=0.01, schedule="exponential", decay=0.1,
+            decay_every=1300, clip=1.0, record_every=100,
         )
     )  # fmt: skip
 
