@@ -59,13 +59,10 @@ class _Writer:
 
     def review(self) -> Review:
         positive = bool(self.random.integers(2))
-        form = self._choice((self._simple, self._but, self._although))
+        form = self._choice((self._clause, self._clause, self._clause, self._but, self._although))
         words = [*self._places(0.3, opening=True), *form(positive), *self._places(0.6), (".", "PUNCT")]
         forms, tags = zip(*words, strict=True)
         return Review(forms, tags, "positive" if positive else "negative")
-
-    def _simple(self, positive: bool) -> list[Word]:
-        return self._clause(positive)
 
     def _but(self, positive: bool) -> list[Word]:
         return [*self._clause(not positive), (",", "PUNCT"), ("but", "CCONJ"), *self._clause(positive)]
@@ -75,7 +72,7 @@ class _Writer:
 
     def _clause(self, positive: bool) -> list[Word]:
         """A subject and a judgment, some of them turned round by a negation."""
-        turned = self.random.random() < 0.4
+        turned = self.random.random() < 0.25
         judged = POSITIVE if positive != turned else NEGATIVE
         said: list[Word] = [*self._subject(), self._choice((("was", "AUX"), ("seemed", "VERB")))]
         if turned:

@@ -25,7 +25,7 @@ from rote.tasks.text_tasks import Kind
 C = TypeVar("C", bound=TextConfig)
 OWN = "own"
 DEVIATIONS = (
-    "The lecture names these uses and gives no data, sizes or numbers: all settings are ours. Adam at 0.003, gradients "
+    "The lecture names these uses and gives no data, sizes or numbers: all settings are ours. Adam, gradients "
     "clipped to 5, sentences of similar length in a batch, embeddings uniform in [-0.1, 0.1], cells and readout as "
     "torch initializes them. Weights are those with the lowest loss on dev; test is looked at once, with these.",
     "Data: files that are named; else a corpus in $ROTE_DATA; else generated reviews. Every table says which.",
