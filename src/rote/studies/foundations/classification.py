@@ -15,13 +15,14 @@ from rote.studies.study import studies
 from rote.tasks.text_tasks import ClassificationTask
 
 L2, WORD_DROPOUT = 1e-4, 0.3
+LONG = 20.0  # epochs, long behind the best one
 MAJORITY = "majority"
 
 
 @dataclass(frozen=True)
 class ClassificationConfig(TextConfig):
     task: ClassificationTask = field(default_factory=ClassificationTask)
-    variants: tuple[str, ...] = ("average", "average-l2", "average-words", "elman", "lstm", "lstm-both")
+    variants: tuple[str, ...] = ("average", "average-l2", "average-words", "average-long", "elman", "lstm", "lstm-both")
 
 
 @studies.register("classification")
@@ -42,12 +43,13 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
     deviations = (
         *DEVIATIONS,
         f"L2 is {L2:g} times the sum of all squared parameters, word dropout {WORD_DROPOUT:g} (Iyyer et al. 2015).",
-        "Quick: 1,000 texts, 32 units, 4 epochs, Adam at 0.01. Paper: all of SST-2, 64 units, 6 epochs, 0.003.",
+        "Quick: 1,000 texts, 32 units, 4 epochs, Adam at 0.01. Paper: all of SST-2, 64 units, 6 epochs, Adam at 0.003.",
     )
     known: ClassVar = {
         "average": {"network": "average"},
         "average-l2": {"network": "average", "training.l2": L2},
         "average-words": {"network": "average", "model.word_dropout": WORD_DROPOUT},
+        "average-long": {"network": "average", "training.epochs": LONG},
         "elman": {"model.cell": "elman", "model.bidirectional": False},
         "lstm": {"model.cell": "lstm", "model.bidirectional": False},
         "lstm-both": {"model.cell": "lstm", "model.bidirectional": True},
@@ -60,6 +62,7 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
         "quick": {
             "task.examples": 1000, "model.embedding": 32, "model.hidden": 32, "training.epochs": 4.0,
             "training.learning_rate": 0.01, "training.measure_every": 1.0,
+            "variants": ("average", "average-l2", "average-words", "average-long", "elman", "lstm"),
         },
         "paper": {"task.data": "sst2", "training.measure_every": 1.0},
     }  # fmt: skip
@@ -131,12 +134,12 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
             published.STOPPING,
             (
                 Measurement(
-                    "Accuracy in test, best on dev minus last, LSTM, same network",
-                    lambda tables: best_minus_last(tables, "lstm"), above(0.0),
+                    f"Accuracy in test, best on dev minus last, averaging network after {LONG:g} epochs",
+                    lambda tables: best_minus_last(tables, "average-long"), above(0.01, at_all=0.0),
                 ),
                 Measurement(
-                    "The same of the averaging network",
-                    lambda tables: best_minus_last(tables, "average"), above(0.0), role="contrast",
+                    "The same of the LSTM, which is trained for fewer",
+                    lambda tables: best_minus_last(tables, "lstm"), above(0.0), role="contrast",
                 ),
             ),
         ),

@@ -49,8 +49,8 @@ class LanguageStudy(TextStudy[LanguageConfig]):
         *DEVIATIONS,
         "Perplexity per word and end of sentence; words that are not in the vocabulary count as one word, so that "
         "perplexities of different vocabularies cannot be compared.",
-        "Quick: 800 sentences, 500 words, 32 units, 4 epochs, Adam at 0.01. Paper: the words of UD English EWT, 64 units, "
-        "6 epochs, 0.003.",
+        "Quick: 800 sentences, 500 words, 32 units, 4 epochs, Adam at 0.01. Paper: UD English EWT with "
+        "4,000 words, 64 units, 4 epochs, Adam at 0.003.",
     )
     known: ClassVar = {
         "window": {"network": "window"},
@@ -66,7 +66,7 @@ class LanguageStudy(TextStudy[LanguageConfig]):
             "task.examples": 800, "task.largest": 500, "model.embedding": 32, "model.hidden": 32,
             "training.epochs": 4.0, "training.learning_rate": 0.01, "training.measure_every": 1.0,
         },
-        "paper": {"task.data": "ewt", "training.epochs": 6.0, "training.measure_every": 1.0},
+        "paper": {"task.data": "ewt", "task.largest": 4000, "training.measure_every": 1.0},
     }  # fmt: skip
     default = LanguageConfig(model=TextModelConfig(), training=TextTraining())
 

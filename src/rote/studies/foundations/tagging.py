@@ -10,11 +10,19 @@ from rote.claims import Claim, Measurement, above, below
 from rote.models import TextModelConfig
 from rote.studies.foundations import published
 from rote.studies.foundations.text_settings import TextConfig, TextTraining
-from rote.studies.foundations.text_study import DEVIATIONS, TextStudy, against, over_baseline
+from rote.studies.foundations.text_study import (
+    CEILING,
+    DEVIATIONS,
+    TextStudy,
+    against,
+    below_the_ceiling,
+    over_baseline,
+)
 from rote.studies.study import studies
 from rote.tasks.text_tasks import TaggingTask
 
 MOST_FREQUENT = "most frequent tag"
+NO_ROOM = f"Where all networks are above {CEILING:g}, as on generated reviews, nothing can be told."
 VARIANTS = ("elman", "elman-both", "elman-both-deep", "lstm-both")
 
 
@@ -41,7 +49,8 @@ class TaggingStudy(TextStudy[TaggingConfig]):
     )
     deviations = (
         *DEVIATIONS,
-        "Quick: 800 sentences, 32 units, 3 epochs, Adam at 0.01. Paper: all of UD English EWT, 64 units, 6 epochs, 0.003.",
+        "Quick: 600 sentences, 32 units, 3 epochs, Adam at 0.01. Paper: all of UD English EWT, 64 units, 4 epochs, "
+        "Adam at 0.003.",
     )
     known: ClassVar = {
         "elman": {"model.cell": "elman", "model.bidirectional": False, "model.layers": 1},
@@ -58,10 +67,10 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             "model.hidden": 4,
         },
         "quick": {
-            "task.examples": 800, "model.embedding": 32, "model.hidden": 32, "training.epochs": 3.0,
+            "task.examples": 600, "model.embedding": 32, "model.hidden": 32, "training.epochs": 3.0,
             "training.learning_rate": 0.01, "training.measure_every": 1.0,
         },
-        "paper": {"task.data": "ewt", "training.epochs": 6.0},
+        "paper": {"task.data": "ewt", "training.measure_every": 1.0},
     }  # fmt: skip
     default = TaggingConfig(model=TextModelConfig(bidirectional=True), training=TextTraining())
 
@@ -91,9 +100,10 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             (
                 Measurement(
                     "Accuracy in test, two layers minus one (Elman, both directions), same seed",
-                    lambda tables: against(tables, "elman-both-deep", "elman-both"), above(0.005, at_all=0.0),
+                    lambda tables: below_the_ceiling(tables, "elman-both-deep", "elman-both"), above(0.005, at_all=0.0),
                 ),
             ),
+            remark=NO_ROOM,
         ),
         Claim(
             "tagging-baseline", "foundations", "Using RNNs",
@@ -122,10 +132,11 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             (
                 Measurement(
                     "Accuracy in test, unpacked minus packed (Elman, both directions), same seed",
-                    lambda tables: against(tables, "elman-both-unpacked", "elman-both"), below(-0.005, at_all=0.0),
+                    lambda tables: below_the_ceiling(tables, "elman-both-unpacked", "elman-both"),
+                    below(-0.005, at_all=0.0),
                 ),
             ),
             remark="The loss leaves padding out in both. That the states are wrong is shown exactly in the study "
-            "padding; here is what it costs.",
+            f"padding; here is what it costs. {NO_ROOM}",
         ),
     )  # fmt: skip
