@@ -60,9 +60,15 @@ def opened(browser: Browser) -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a report with every figure, every outcome but one, and a table with published numbers."""
+    """The first page of a report with every figure, every outcome but one, and a table with published numbers."""
     from sample_tables import section, verdicts
 
     from rote.report import build
 
-    return build([section()], verdicts(), tmp_path_factory.mktemp("browser") / "report", formats=("png", "pdf"))
+    return build([section()], verdicts(), tmp_path_factory.mktemp("browser") / "report")
+
+
+@pytest.fixture(scope="session")
+def source_page(report: Path) -> Path:
+    """The page of its source."""
+    return report.with_name("resistance.html")

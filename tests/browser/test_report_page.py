@@ -17,6 +17,7 @@ from rote.figures.style import MUTED
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Watched]
+PAGES = ("index.html", "resistance.html")
 FIGURES = ("plane-data", "plane-boundaries", "plane-training", "plane-seeds")
 # The contrast of each piece of visible text with what is behind it (WCAG 2, relative luminance).
 CONTRASTS = """() => {
@@ -61,8 +62,8 @@ def column(page: Page, table: str, number: int) -> list[str]:
     return page.locator(f"{table} tbody tr :nth-child({number} of th, td)").all_inner_texts()
 
 
-def test_every_figure_is_drawn_under_the_strict_policy(report: Path, opened: Open) -> None:
-    seen = opened(report)
+def test_every_figure_is_drawn_under_the_strict_policy(source_page: Path, opened: Open) -> None:
+    seen = opened(source_page)
     draw_all(seen.page)
     assert seen.page.locator(".live").count() == len(FIGURES)
     for name in FIGURES:
@@ -74,8 +75,8 @@ def test_every_figure_is_drawn_under_the_strict_policy(report: Path, opened: Ope
         expect(seen.page.locator(f"#{name} .still")).to_be_hidden()
 
 
-def test_heat_maps_are_pictures_that_arrive(report: Path, opened: Open) -> None:
-    page = opened(report).page
+def test_heat_maps_are_pictures_that_arrive(source_page: Path, opened: Open) -> None:
+    page = opened(source_page).page
     draw_all(page)
     images = page.locator("#plane-boundaries .live svg image")
     assert images.count() == 6
@@ -89,24 +90,24 @@ def test_heat_maps_are_pictures_that_arrive(report: Path, opened: Open) -> None:
     assert images.evaluate_all(widths) == [11] * 6
 
 
-def test_every_link_and_download_leads_somewhere(report: Path, opened: Open) -> None:
-    page = opened(report).page
-    links = page.locator("a").evaluate_all("(links) => links.map((link) => [link.getAttribute('href'), link.href])")
-    assert len(links) > 20
-    for written, resolved in links:
-        target = urlsplit(resolved)
-        if written.startswith("#"):
-            assert page.locator(f"[id='{unquote(target.fragment)}']").count() == 1, written
-        else:
-            path = Path(unquote(target.path))
-            assert path.is_relative_to(report.parent), written
-            assert path.stat().st_size > 0, written
-            if path.suffix == ".json":
-                assert json.loads(path.read_text())["$schema"]
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_and_download_leads_somewhere(report: Path, opened: Open, name: str) -> None:
+    page = opened(report.with_name(name)).page
+    links = page.locator("a").evaluate_all("(links) => links.map((link) => link.href)")
+    assert len(links) > 15
+    for link in links:
+        target = urlsplit(link)
+        path = Path(unquote(target.path))
+        assert path.is_relative_to(report.parent), link
+        assert path.stat().st_size > 0, link
+        if target.fragment:
+            assert f'id="{unquote(target.fragment)}"' in path.read_text(), link
+        if path.suffix == ".json":
+            assert json.loads(path.read_text())["$schema"]
 
 
-def test_a_click_on_a_download_saves_the_file(report: Path, opened: Open) -> None:
-    page = opened(report, accept_downloads=True).page
+def test_a_click_on_a_download_saves_the_file(source_page: Path, opened: Open) -> None:
+    page = opened(source_page, accept_downloads=True).page
     with page.expect_download() as started:
         page.locator("#plane-outcome a", has_text="CSV").click()
     assert started.value.suggested_filename == "plane-outcome.csv"
@@ -114,14 +115,14 @@ def test_a_click_on_a_download_saves_the_file(report: Path, opened: Open) -> Non
 
 def test_the_ledger_leads_to_the_verdict(report: Path, opened: Open) -> None:
     page = opened(report).page
-    page.get_by_role("link", name="The claim fails holds.").click()
+    page.get_by_role("link", name="The claim fails holds.", exact=True).click()
     card = page.locator("#claim-fails")
     expect(card).to_be_in_viewport()
     expect(card.locator(".badge").first).to_have_text("not reproduced")
 
 
-def test_a_table_sorts_by_click_and_back(report: Path, opened: Open) -> None:
-    page = opened(report).page
+def test_a_table_sorts_by_click_and_back(source_page: Path, opened: Open) -> None:
+    page = opened(source_page).page
     table = "#plane-outcome table"
     heading = page.locator(f"{table} thead th").nth(1)
     heading.get_by_role("button").click()
@@ -132,8 +133,8 @@ def test_a_table_sorts_by_click_and_back(report: Path, opened: Open) -> None:
     assert column(page, table, 2) == ["10", "6", "6"]
 
 
-def test_missing_values_come_last_in_both_directions(report: Path, opened: Open) -> None:
-    page = opened(report).page
+def test_missing_values_come_last_in_both_directions(source_page: Path, opened: Open) -> None:
+    page = opened(source_page).page
     table = "#plane-outcome table"
     button = page.locator(f"{table} thead th").nth(3).get_by_role("button")
     button.click()
@@ -172,27 +173,29 @@ def test_a_count_filters_the_ledger_and_releases_it(report: Path, opened: Open) 
     expect(page.locator("table.ledger tbody tr:visible")).to_have_count(4)
 
 
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 768, 1280])
-def test_the_page_never_scrolls_sideways(report: Path, opened: Open, width: int, scheme: str) -> None:
-    page = opened(report, width=width, color_scheme=scheme).page
+def test_the_page_never_scrolls_sideways(report: Path, opened: Open, name: str, width: int, scheme: str) -> None:
+    page = opened(report.with_name(name), width=width, color_scheme=scheme).page
     draw_all(page)
     unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
-def test_text_stands_out_from_its_ground(report: Path, opened: Open, width: int, scheme: str) -> None:
-    page = opened(report, width=width, color_scheme=scheme).page
+def test_text_stands_out_from_its_ground(report: Path, opened: Open, name: str, width: int, scheme: str) -> None:
+    page = opened(report.with_name(name), width=width, color_scheme=scheme).page
     unfold(page)
     measured = page.evaluate(CONTRASTS)
-    assert len(measured) > 150
+    assert len(measured) > 50
     assert [item for item in measured if item[0] < item[1]] == []
 
 
-def test_figures_follow_the_readers_light_or_dark_paper(report: Path, opened: Open) -> None:
-    page = opened(report, color_scheme="light").page
+def test_figures_follow_the_readers_light_or_dark_paper(source_page: Path, opened: Open) -> None:
+    page = opened(source_page, color_scheme="light").page
     draw_all(page)
     ink = page.locator("#plane-training .live svg .role-axis-label text").first
     expect(ink).to_have_attribute("fill", MUTED["light"])
@@ -203,8 +206,8 @@ def test_figures_follow_the_readers_light_or_dark_paper(report: Path, opened: Op
     expect(page.locator(".live[data-state=drawn]")).to_have_count(len(FIGURES))
 
 
-def test_pointing_at_a_mark_tells_its_value(report: Path, opened: Open) -> None:
-    page = opened(report).page
+def test_pointing_at_a_mark_tells_its_value(source_page: Path, opened: Open) -> None:
+    page = opened(source_page).page
     draw_all(page)
     page.locator("#plane-seeds .live svg [aria-roledescription='circle']").first.hover()
     tip = page.locator("#vg-tooltip-element")
@@ -212,8 +215,8 @@ def test_pointing_at_a_mark_tells_its_value(report: Path, opened: Open) -> None:
     expect(tip).to_contain_text("corner wrong")
 
 
-def test_a_small_figure_shrinks_to_a_phone_and_a_wide_one_scrolls(report: Path, opened: Open) -> None:
-    page = opened(report, width=375).page
+def test_a_small_figure_shrinks_to_a_phone_and_a_wide_one_scrolls(source_page: Path, opened: Open) -> None:
+    page = opened(source_page, width=375).page
     draw_all(page)
     small = page.locator("#plane-data .live svg").bounding_box()
     wide = page.locator("#plane-training .live svg").bounding_box()
@@ -223,8 +226,8 @@ def test_a_small_figure_shrinks_to_a_phone_and_a_wide_one_scrolls(report: Path, 
     assert page.locator("#plane-training .drawing").get_attribute("tabindex") == "0"
 
 
-def test_without_scripts_the_still_pictures_are_there(report: Path, opened: Open) -> None:
-    page = opened(report, java_script_enabled=False).page
+def test_without_scripts_the_still_pictures_are_there(source_page: Path, opened: Open) -> None:
+    page = opened(source_page, java_script_enabled=False).page
     for name in FIGURES:
         still = page.locator(f"#{name} .still")
         expect(still).to_be_visible()
@@ -232,8 +235,8 @@ def test_without_scripts_the_still_pictures_are_there(report: Path, opened: Open
     expect(page.locator("button.copy").first).to_be_hidden()
 
 
-def test_on_paper_pictures_replace_figures_and_the_folded_is_unfolded(report: Path, opened: Open) -> None:
-    page = opened(report, color_scheme="light").page
+def test_on_paper_pictures_replace_figures_and_the_folded_is_unfolded(source_page: Path, opened: Open) -> None:
+    page = opened(source_page, color_scheme="light").page
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     for name in FIGURES:
@@ -244,8 +247,8 @@ def test_on_paper_pictures_replace_figures_and_the_folded_is_unfolded(report: Pa
     assert page.pdf(format="A4").startswith(b"%PDF-")
 
 
-def test_the_command_can_be_copied(report: Path, opened: Open) -> None:
-    page = opened(report, permissions=["clipboard-read", "clipboard-write"]).page
+def test_the_command_can_be_copied(source_page: Path, opened: Open) -> None:
+    page = opened(source_page, permissions=["clipboard-read", "clipboard-write"]).page
     button = page.locator("#study-plane button.copy").first
     button.click()
     expect(button).to_have_text("Copied")
@@ -253,12 +256,31 @@ def test_the_command_can_be_copied(report: Path, opened: Open) -> None:
     expect(button).to_contain_text("Copy", timeout=4000)
 
 
-def test_structure_for_readers_who_hear_the_page(report: Path, opened: Open) -> None:
-    page = opened(report).page
+@pytest.mark.parametrize("name", PAGES)
+def test_structure_for_readers_who_hear_the_page(report: Path, opened: Open, name: str) -> None:
+    page = opened(report.with_name(name)).page
     assert page.locator("h1").count() == 1
     levels = page.locator("h1, h2, h3, h4").evaluate_all("(all) => all.map((h) => Number(h.tagName[1]))")
     assert all(after - before <= 1 for before, after in pairwise(levels))
     for label in page.locator(".live").evaluate_all("(all) => all.map((e) => e.getAttribute('aria-label'))"):
         assert len(label) > 5
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the ledger")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+
+
+def test_the_first_page_shows_each_source_with_a_mark_for_each_claim(report: Path, opened: Open) -> None:
+    page = opened(report).page
+    marks = page.locator(".sources .marks a")
+    assert marks.count() == 4
+    expect(page.locator(".sources .is-not-run")).to_have_count(1)
+    page.get_by_role("link", name="not reproduced: The claim fails holds.").click()
+    expect(page.locator("#claim-fails")).to_be_in_viewport()
+    page.get_by_role("link", name="All claims").click()
+    expect(page.locator("#ledger-title")).to_be_visible()
+
+
+def test_the_first_page_is_light(report: Path, opened: Open) -> None:
+    seen = opened(report)
+    names = [Path(urlsplit(url).path).name for url in seen.requests]
+    assert "vega.js" not in names
+    assert sum((report.parent / "assets" / name).stat().st_size for name in names if name.endswith(("js", "css"))) < 1e5

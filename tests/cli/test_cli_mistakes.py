@@ -34,7 +34,6 @@ MISTAKES = {
     "no id": ("runs export", "'rote runs export' needs the id of a run. See: rote runs list"),
     "id to list": ("runs list 123", "'rote runs list' takes no ids. Did you mean: rote runs show 123"),
     "name to cite": ("cite plan", "Unknown study or run 'plan'. Did you mean 'plane'?"),
-    "format": ("report --formats gif", "Got 'gif'."),
     "device": ("run plane --device tpu", "The device 'tpu' is not on this machine. Available: auto, cpu"),
     "device to reproduce": ("reproduce --device tpu", "The device 'tpu' is not on this machine."),
     "text for a number": ("run plane training.steps=many", "'training.steps' takes a whole number. Got 'many'."),

@@ -27,15 +27,16 @@ LABEL = HOSTILE.replace("\u2028", "")
 
 
 class Page(HTMLParser):
-    """What a browser would make of the page: tags, attributes, scripts and text."""
+    """What a browser would make of pages: tags, attributes, scripts and text."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, *paths: Path) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.data_scripts: dict[str, str] = {}
         self.text = ""
         self._inside: str | None = None
-        self.feed(path.read_text(encoding="utf-8"))
+        for path in paths:
+            self.feed(path.read_text(encoding="utf-8"))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -56,6 +57,11 @@ class Page(HTMLParser):
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.tags if name == tag]
+
+
+def whole(first: Path) -> Page:
+    """The first page of a report and those of its sources."""
+    return Page(*sorted(first.parent.glob("*.html")))
 
 
 @pytest.fixture
@@ -105,7 +111,7 @@ class TestEscaping:
 
     def test_no_text_becomes_a_tag_a_handler_or_the_end_of_a_script(self, out: Path) -> None:
         made, ledger = self.hostile_section()
-        page = Page(build([made], ledger, out, command=HOSTILE))
+        page = whole(build([made], ledger, out, command=HOSTILE))
         sources = {script.get("src") for script in page.all("script") if script.get("type") != "application/json"}
         assert sources == {f"assets/{name}.js" for name in ("start", "vega", "figures", "tables", "page")}
         assert {image["src"] for image in page.all("img")} == {
@@ -119,7 +125,7 @@ class TestEscaping:
 
     def test_embedded_data_is_the_same_data(self, out: Path) -> None:
         made, ledger = self.hostile_section()
-        page = Page(build([made], ledger, out))
+        page = Page(build([made], ledger, out).with_name("resistance.html"))
         specs = [json.loads(text) for text in page.data_scripts.values()]
         assert any(HOSTILE in str(spec.get("description")) for spec in specs)
         (figure,) = [spec for spec in specs if "datasets" in spec]
@@ -136,59 +142,64 @@ class TestEscaping:
         assert json.loads(text) == {"a": "</script><!-- & \u2028\u2029"}
 
     def test_the_page_forbids_everything_that_is_not_in_its_folder(self, out: Path) -> None:
-        page = Page(build([small()], verdicts(), out))
-        (policy,) = [meta["content"] for meta in page.all("meta") if meta.get("http-equiv")]
+        page = whole(build([small()], verdicts(), out))
+        (policy,) = {meta["content"] or "" for meta in page.all("meta") if meta.get("http-equiv")}
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert "http" not in "".join(filter(None, (a.get("src") or a.get("href") for _, a in page.tags)))
 
 
+def claim_links(page: Path) -> list[str]:
+    return [a["href"] or "" for a in Page(page).all("a") if "#claim-" in (a.get("href") or "")]
+
+
 class TestContent:
     def test_published_columns_are_marked_and_nothing_is_a_dash(self, out: Path) -> None:
-        text = build([small()], verdicts(), out).read_text(encoding="utf-8")
+        text = build([small()], verdicts(), out).with_name("resistance.html").read_text(encoding="utf-8")
         assert '<th scope="col" class="published number"><span class="name">reported</span>' in text
         assert '<td class="published number" data-value="">–</td>' in text
         assert '<td class="measured number" data-value="0.885123456" title="0.885123456">0.885</td>' in text
         assert ">−0.0500</td>" in text
 
     def test_every_claim_has_a_card_and_every_ledger_row_leads_to_its_own(self, out: Path) -> None:
-        page = Page(build([small()], verdicts(), out))
-        ids = {attributes.get("id") for _, attributes in page.tags}
-        links = [a["href"] for a in page.all("a") if (a.get("href") or "").startswith("#claim-")]
-        assert links == [f"#claim-{name}" for name in ("holds", "fails", "open", "waits")]
-        assert {link.lstrip("#") for link in links} <= ids
+        first = build([small()], verdicts(), out)
+        links = claim_links(first)
+        assert links[4:] == [f"resistance.html#claim-{name}" for name in ("holds", "fails", "open", "waits")]
+        assert links[:4] == links[4:]  # the marks of the source
+        ids = {attributes.get("id") for _, attributes in Page(first.with_name("resistance.html")).tags}
+        assert {link.split("#")[1] for link in links} <= ids
 
     def test_ids_are_given_once_even_if_two_studies_judge_one_claim(self, out: Path) -> None:
-        page = Page(build([small(), small(preset="paper")], verdicts(), out))
-        ids = [attributes["id"] for _, attributes in page.tags if attributes.get("id")]
-        assert len(ids) == len(set(ids))
+        first = build([small(), small(preset="paper")], verdicts(), out)
+        for path in first.parent.glob("*.html"):
+            ids = [attributes["id"] for _, attributes in Page(path).tags if attributes.get("id")]
+            assert len(ids) == len(set(ids))
         assert len(list(out.glob("tables/plane-outcome*.csv"))) == 2
 
     def test_two_verdicts_on_one_claim_lead_to_their_own_cards(self, out: Path) -> None:
         quick, paper = (replace(verdicts()[0], preset=preset) for preset in ("quick", "paper"))
         sections = [small(verdicts=(quick,)), small(verdicts=(paper,))]
-        page = Page(build(sections, (paper, quick), out))
-        links = [a["href"] for a in page.all("a") if (a.get("href") or "").startswith("#claim-")]
-        assert links == ["#claim-holds-2", "#claim-holds"]
+        links = claim_links(build(sections, (paper, quick), out))
+        assert links[2:] == ["resistance.html#claim-holds-2", "resistance.html#claim-holds"]
 
     def test_what_a_reader_needs_to_run_it_again(self, out: Path) -> None:
-        text = Page(build([small()], verdicts(), out, command="rote report --out x")).text
+        text = whole(build([small()], verdicts(), out, command="rote report --out x")).text
         for needed in ("rote run plane --preset quick", "rote report --out x", "model.hidden", "aa11", "3 min 12 s",
                        "0123abc with uncommitted changes", "2.13.0", "The loss is ours."):  # fmt: skip
             assert needed in text
 
     def test_an_inconclusive_verdict_says_what_would_settle_it(self, out: Path) -> None:
         path = build([small()], verdicts(), out)
-        assert verdicts()[2].settle in Page(path).text
-        assert "<code>--seeds 5</code>" in path.read_text(encoding="utf-8")
+        assert verdicts()[2].settle in whole(path).text
+        assert "<code>--seeds 5</code>" in path.with_name("resistance.html").read_text(encoding="utf-8")
 
     def test_a_figure_that_cannot_be_drawn_does_not_cost_the_report(self, out: Path) -> None:
-        page = Page(build([section(replace(outcome_table(), figure="plane-seed"))], (), out))
+        page = whole(build([section(replace(outcome_table(), figure="plane-seed"))], (), out))
         assert "could not be drawn. Unknown figure 'plane-seed'. Did you mean 'plane-seeds'?" in page.text
         assert "0.885" in page.text
 
     def test_a_table_without_rows_says_so(self, out: Path) -> None:
-        page = Page(build([section(replace(seeds_table(), rows=(), details=False))], (), out))
+        page = whole(build([section(replace(seeds_table(), rows=(), details=False))], (), out))
         assert "No rows." in page.text
 
     def test_nothing_at_all_is_a_report_too(self, out: Path) -> None:
@@ -196,29 +207,54 @@ class TestContent:
 
     def test_a_long_table_is_cut_on_the_page_but_not_in_its_files(self, out: Path) -> None:
         long = replace(outcome_table(), rows=outcome_table().rows * 200)
-        assert "The first 300 of 600 rows" in Page(build([section(long)], (), out)).text
+        assert "The first 300 of 600 rows" in whole(build([section(long)], (), out)).text
         assert (out / "tables/plane-outcome.csv").read_text().count("\n") == 601
 
 
 class TestFiles:
-    def test_figures_in_the_formats_asked_for_and_always_an_svg_for_print(self, out: Path) -> None:
-        build([section(seeds_table())], (), out, formats=("png", "pdf"))
+    def test_a_figure_in_every_format(self, out: Path) -> None:
+        build([section(seeds_table())], (), out)
         assert {path.name for path in out.glob("figures/*")} == {
             "plane-seeds.pdf", "plane-seeds.png", "plane-seeds.svg", "plane-seeds.vl.json"
         }  # fmt: skip
+        starts = {"pdf": b"%PDF-", "png": b"\x89PNG", "svg": b"<svg"}
+        assert all(
+            (out / f"figures/plane-seeds.{kind}").read_bytes().startswith(start) for kind, start in starts.items()
+        )
+
+    def test_only_a_figure_that_has_changed_is_drawn_again(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        drawn = []
+        render = rote.report.exhibits.render
+        monkeypatch.setattr("rote.report.exhibits.render", lambda figure: drawn.append(figure) or render(figure))
+        tables = [samples()["plane-seeds"], samples()["plane-data"]]
+        build([section(*tables)], (), out)
+        first = files(out / "figures")
+        build([section(*tables)], (), out)
+        assert len(drawn) == 2
+        assert files(out / "figures") == first
+        build([section(replace(tables[0], rows=tables[0].rows[1:]), tables[1])], (), out)
+        assert len(drawn) == 3
+
+    def test_pictures_of_another_program_or_lost_ones_are_drawn_again(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as earlier:
+            earlier.setattr("rote.report.report.DRAWN_BY", "another program 1.0")
+            build([section(seeds_table())], (), out)
+        picture = out / "figures/plane-seeds.png"
+        drawn = picture.read_bytes()
+        picture.write_bytes(b"drawn otherwise")
         build([section(seeds_table())], (), out)
-        assert {path.suffix for path in out.glob("figures/*")} == {".svg", ".json"}
+        assert picture.read_bytes() == drawn
+        picture.unlink()
+        build([section(seeds_table())], (), out)
+        assert picture.read_bytes() == drawn
 
     def test_long_data_as_csv_only_and_tables_in_three_forms(self, out: Path) -> None:
         build([section(seeds_table(), outcome_table())], verdicts(), out)
         assert {path.name for path in out.glob("tables/plane-*")} == {
             "plane-seeds.csv", "plane-outcome.csv", "plane-outcome.md", "plane-outcome.tex"
         }  # fmt: skip
-
-    def test_an_unknown_format_is_refused_before_anything_is_written(self, out: Path) -> None:
-        with pytest.raises(UsageError, match="png, svg, pdf"):
-            build([small()], (), out, formats=("gif",))
-        assert list(out.parent.iterdir()) == []
 
     def test_the_same_input_gives_the_same_bytes(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")

@@ -15,20 +15,21 @@ from rote.report.folder import check_replaceable
 from rote.store import FinishedRun, Record, Store
 from rote.studies import Study, latest_summary, ledger, studies
 from rote.studies.ledger import judged
+from rote.studies.study import in_order
 
 
-def write_report(store: Store, out: Path, *, preset: str | None = None, formats: tuple[str, ...] = ()) -> Path:
+def write_report(store: Store, out: Path, *, preset: str | None = None) -> Path:
     """The report of everything in the store; returns the path of its first page."""
     sections = []
     verdicts = tuple(ledger(store, preset))
     spent = {row.id: row.seconds for row in store.runs()}
-    for name in studies:
+    for name in in_order():
         study = studies[name]()
         summary = latest_summary(store, study, preset)
         if summary is not None:
             own = tuple(item for item in verdicts if item.study == name)
             sections.append(section_of(study, summary, own, spent))
-    return build(sections, verdicts, out, formats=formats)
+    return build(sections, verdicts, out, sources=[studies[name].source for name in in_order()])
 
 
 def keep_result(store: Store, prefix: str, out: Path) -> Path:

@@ -37,19 +37,17 @@ class Report:
     """Write the report from what is in the store; trains nothing.
 
     Try:
-      rote report --out report --formats png,svg
+      rote report --out report
     """
 
     out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
-    formats: Annotated[str, option("LIST", "Also save figures as png, svg, pdf (comma-separated).")] = ""
     preset: PresetFilter = None
     store: Folder = None
 
     def __call__(self) -> int:
         from rote.commands.reporting import write_report
 
-        formats = tuple(word for word in self.formats.split(",") if word)
-        path = write_report(open_store(self.store), self.out, preset=self.preset, formats=formats)
+        path = write_report(open_store(self.store), self.out, preset=self.preset)
         out_console().print(f"Report: {path}", markup=False, soft_wrap=True)
         return 0
 

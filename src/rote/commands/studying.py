@@ -187,8 +187,9 @@ class Show:
 def studies_of(sources: tuple[str, ...]) -> list[str]:
     """The names of the studies of these sources (by name or number); all when none is named."""
     from rote.studies import studies
+    from rote.studies.study import in_order
 
-    known = {name: studies[name].source for name in studies}
+    known = {name: studies[name].source for name in in_order()}
     spelled = {word for source in known.values() for word in (source.id, source.name)}
     for word in sources:
         if word not in spelled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.metadata import version
 from typing import Any, Literal, get_args
 
 import altair as alt
@@ -14,6 +15,10 @@ from rote.figures.style import Theme
 from rote.store import Table
 
 Format = Literal["json", "svg", "png", "pdf"]
+Picture = Literal["png", "svg", "pdf"]
+PICTURES: tuple[Picture, ...] = get_args(Picture)
+DRAWN_BY = f"vl-convert-python {version('vl-convert-python')}"
+SCALE = 2.0  # pixels per unit of length of a PNG
 # The version that Altair writes, so that what is written, exported and shown is the same.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -25,25 +30,40 @@ def spec(drawn: Table | Figure, on: Theme = "light") -> dict[str, Any]:
     return figure.spec(on)
 
 
-def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: float = 2.0) -> bytes:
+def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: float = SCALE) -> bytes:
     """The file of a table's figure. ``scale`` is the number of pixels per unit of length of a PNG."""
     if format not in FORMATS:
         raise UsageError(f"A figure is exported as one of {', '.join(FORMATS)}. Got {format!r}.")
-    text = to_json(spec(drawn, on))
     if format == "json":
-        return text.encode() + b"\n"
+        return to_json(spec(drawn, on)).encode() + b"\n"
+    return _converted(_svg(drawn, on), format, scale)
+
+
+def render(drawn: Table | Figure, on: Theme = "light") -> dict[Picture, bytes]:
+    """All pictures of a figure; Vega draws it once."""
+    svg = _svg(drawn, on)
+    return {kind: _converted(svg, kind, SCALE) for kind in PICTURES}
+
+
+def _svg(drawn: Table | Figure, on: Theme) -> str:
     # Here, because it starts a JavaScript engine, which a caller who only wants specifications does not need.
     import vl_convert
 
     try:
-        if format == "svg":
-            return _renumbered(vl_convert.vegalite_to_svg(text, VEGA_LITE, allowed_base_urls=[])).encode()
-        if format == "png":
-            return vl_convert.vegalite_to_png(text, VEGA_LITE, scale=scale, allowed_base_urls=[])
-        return vl_convert.vegalite_to_pdf(text, VEGA_LITE, allowed_base_urls=[])
+        return _renumbered(vl_convert.vegalite_to_svg(to_json(spec(drawn, on)), VEGA_LITE, allowed_base_urls=[]))
     except ValueError as error:
         first_lines = " ".join(str(error).splitlines()[:2])
-        raise RoteError(f"The figure cannot be written as {format.upper()}. {first_lines}") from error
+        raise RoteError(f"The figure cannot be drawn. {first_lines}") from error
+
+
+def _converted(svg: str, kind: Picture, scale: float) -> bytes:
+    import vl_convert
+
+    if kind == "svg":
+        return svg.encode()
+    if kind == "png":
+        return vl_convert.svg_to_png(svg, scale=scale)
+    return vl_convert.svg_to_pdf(svg)
 
 
 def _renumbered(svg: str) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rote.errors import RoteError, UsageError
-from rote.figures import Figure, Format, draw, export
-from rote.figures.export import to_json
+from rote.errors import RoteError
+from rote.figures import Figure, draw, export
+from rote.figures.export import PICTURES, Picture, render, to_json
 from rote.report.tables import to_csv, to_latex, to_markdown
 from rote.store import Table
 
-FORMATS: tuple[Format, ...] = ("png", "svg", "pdf")
 _TABLE_FILES: dict[str, tuple[str, Callable[[Table], str]]] = {
     "CSV": ("csv", to_csv),
     "Markdown": ("md", to_markdown),
@@ -52,11 +51,8 @@ class Exhibit:
 class Shelf:
     """Writes exhibits under a folder, each under a name of its own."""
 
-    def __init__(self, folder: Path, formats: Collection[str] = ()) -> None:
-        unknown = [name for name in formats if name not in FORMATS]
-        if unknown:
-            raise UsageError(f"Figures are kept as {', '.join(FORMATS)}. Got {unknown[0]!r}.")
-        self.folder, self.formats = folder, formats
+    def __init__(self, folder: Path, earlier: Path | None = None) -> None:
+        self.folder, self.earlier = folder, earlier
         self._names: set[str] = set()
 
     def put(self, table: Table, prefix: str) -> Exhibit:
@@ -79,15 +75,25 @@ class Shelf:
         return self._write(f"tables/{name}.{ending}", text(table).encode(), kind)
 
     def _figure(self, figure: Figure, name: str) -> tuple[Drawing, list[Download]]:
-        # The SVG is always there, since the page shows it in print.
-        wanted: list[Format] = [kind for kind in FORMATS if kind == "svg" or kind in self.formats]
-        svg = export(figure, "svg")
-        files = {kind: svg if kind == "svg" else export(figure, kind) for kind in wanted}
-        downloads = [self._write(f"figures/{name}.{kind}", data, kind.upper()) for kind, data in files.items()]
-        downloads.append(self._write(f"figures/{name}.vl.json", export(figure, "json"), "Vega-Lite"))
+        described = export(figure, "json")
+        pictures = self._drawn_before(name, described) or render(figure)
+        downloads = [self._write(f"figures/{name}.{kind}", data, kind.upper()) for kind, data in pictures.items()]
+        downloads.append(self._write(f"figures/{name}.vl.json", described, "Vega-Lite"))
         spec = {key: value for key, value in figure.spec().items() if key != "config"}
-        width, height = _size(svg)
+        width, height = _size(pictures["svg"])
         return Drawing(to_json(spec), f"figures/{name}.svg", width, height), downloads
+
+    def _drawn_before(self, name: str, described: bytes) -> dict[Picture, bytes] | None:
+        """The pictures of the report that this one replaces, if the figure has not changed."""
+        if self.earlier is None:
+            return None
+        figures = self.earlier / "figures"
+        try:
+            if (figures / f"{name}.vl.json").read_bytes() != described:
+                return None
+            return {kind: (figures / f"{name}.{kind}").read_bytes() for kind in PICTURES}
+        except OSError:
+            return None
 
     def _write(self, path: str, data: bytes, label: str) -> Download:
         target = self.folder / path

@@ -18,14 +18,14 @@ _LEFT_BY_FILE_BROWSERS = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 
 @contextmanager
-def replacing(out: Path) -> Iterator[Path]:
+def replacing(out: Path, drawn_by: str) -> Iterator[Path]:
     """A new, empty folder to fill. It becomes ``out`` when the block ends well, and is gone when it does not."""
     check_replaceable(out)
     fresh = out.parent / f".{out.name}.{secrets.token_hex(4)}.tmp"
     try:
         fresh.mkdir(parents=True)
         yield fresh
-        write_document(fresh / MARKER, _KIND, _VERSION, {"files": _files(fresh)})
+        write_document(fresh / MARKER, _KIND, _VERSION, {"files": _files(fresh), "drawn_by": drawn_by})
         _flush(fresh)
         check_replaceable(out)  # again: writing took a while
         _swap(fresh, out)
@@ -59,6 +59,14 @@ def check_replaceable(out: Path) -> None:
             f"The report {out} holds files that Rote did not write ({', '.join(foreign[:3])}"
             f"{', ...' if len(foreign) > 3 else ''}) and that a new report would remove. {advice}"
         )
+
+
+def made_alike(out: Path, drawn_by: str) -> Path | None:
+    """The report that is there, if its pictures were drawn by the same program: those can be used again."""
+    try:
+        return out if read_document(out / MARKER, _KIND, _VERSION).get("drawn_by") == drawn_by else None
+    except RoteError:
+        return None
 
 
 def _swap(fresh: Path, out: Path) -> None:

@@ -1,4 +1,7 @@
-"""The report: one folder with a page, its data and its pictures, that opens anywhere without a network."""
+"""The report: a folder of pages with their data and pictures that opens anywhere without a network.
+
+The first page has the ledger: what was claimed, what was found. Each source has a page with its studies.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,19 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup, escape
 
-from rote.claims import Verdict
+from rote.claims import Source, Verdict
 from rote.figures import Theme, theme
-from rote.figures.export import vega_bundle
+from rote.figures.export import DRAWN_BY, vega_bundle
 from rote.report import numbers
 from rote.report.exhibits import Shelf
-from rote.report.folder import check_replaceable, replacing
+from rote.report.folder import check_replaceable, made_alike, replacing
 from rote.report.intervals import HEIGHT, WIDTH
 from rote.report.ledger import OUTCOMES, counts, ledger_table, summary
 from rote.report.section import Section
@@ -40,41 +43,44 @@ def build(
     ledger: Sequence[Verdict],
     out: Path | str,
     *,
-    formats: Collection[str] = (),
+    sources: Iterable[Source] = (),
     command: str = "rote report",
 ) -> Path:
-    """Write the report into the folder ``out`` and return the path of its page.
+    """Write the report into the folder ``out`` and return the path of its first page.
 
     The folder is replaced as a whole, when the new report is complete. A folder that is not a report of Rote is never
-    touched (UsageError). ``formats`` ("png", "svg", "pdf") asks for figures as files, beside their Vega-Lite JSON.
-    ``command`` is what the page says to rebuild it with.
+    touched (UsageError). Pictures of figures that have not changed are taken from the report that was there.
+    ``sources`` are those that claims may come from, also where no section does; ``command`` is what the pages say to
+    rebuild them with.
     """
     out = Path(out).expanduser().resolve()
     check_replaceable(out)
-    with replacing(out) as folder:
-        shelf = Shelf(folder, formats)
-        sources = by_source(sections, ledger, shelf)
-        page = (
-            _templates()
-            .get_template("index.html")
-            .render(
-                sections=sections,
-                counts=counts(ledger),
-                order={outcome: number for number, outcome in enumerate(OUTCOMES)},
-                summary=summary(ledger),
-                ledger=ledger_rows(ledger, sources),
-                ledger_files=shelf.put(ledger_table(ledger), "").downloads,
-                sources=sources,
-                command=command,
-                built=_now(),
-                themes={name: _on_screen(name) for name in ("light", "dark")},
-                policy=POLICY,
-                rows_shown=ROWS_SHOWN,
-                plot_width=WIDTH,
-                plot_height=HEIGHT,
-            )
+    with replacing(out, DRAWN_BY) as folder:
+        shelf = Shelf(folder, earlier=made_alike(out, DRAWN_BY))
+        pages = by_source(sections, ledger, sources, shelf)
+        template = _templates(
+            sources=pages,
+            summary=summary(ledger),
+            command=command,
+            built=_now(),
+            themes={name: _on_screen(name) for name in ("light", "dark")},
+            policy=POLICY,
+            rows_shown=ROWS_SHOWN,
+            plot_width=WIDTH,
+            plot_height=HEIGHT,
+        ).get_template("page.html")
+        first = template.render(
+            source=None,
+            title="claims and verdicts",
+            counts=counts(ledger),
+            order={outcome: number for number, outcome in enumerate(OUTCOMES)},
+            ledger=ledger_rows(ledger, pages),
+            ledger_files=shelf.put(ledger_table(ledger), "").downloads,
         )
-        (folder / "index.html").write_text(page, encoding="utf-8")
+        (folder / "index.html").write_text(first, encoding="utf-8")
+        for source in pages:
+            page = template.render(source=source, title=source.title)
+            (folder / source.page).write_text(page, encoding="utf-8")
         _put_assets(folder / "assets")
     return out / "index.html"
 
@@ -93,7 +99,7 @@ def with_code(text: str) -> Markup:
     return Markup(re.sub(pattern, r"<code>\1</code>", str(escape(text))))  # escaped before the tags are added
 
 
-def _templates() -> jinja2.Environment:
+def _templates(**everywhere: object) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -101,6 +107,7 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(everywhere)
     environment.filters.update(
         shown=_shown,
         exact=numbers.exact,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rote.claims import Evidence, Source, Verdict
 from rote.report.exhibits import Exhibit, Shelf
@@ -20,11 +21,16 @@ class EvidenceView:
 
 @dataclass(frozen=True)
 class VerdictView:
-    """A verdict and where the page has its card."""
+    """A verdict and where its card is."""
 
+    page: str
     anchor: str
     verdict: Verdict
     evidence: tuple[EvidenceView, ...]
+
+    @property
+    def link(self) -> str:
+        return f"{self.page}#{self.anchor}"
 
     @property
     def deciding(self) -> list[Evidence]:
@@ -42,32 +48,47 @@ class StudyView:
 
 @dataclass(frozen=True)
 class SourceView:
-    """A source with its studies, and its claims that no study of this report has judged."""
+    """A source with its page, its studies, and its claims that no study of this report has judged."""
 
+    page: str
     anchor: str
     name: str
     source: Source | None  # known when one of its studies is in the report
     studies: tuple[StudyView, ...]
     others: tuple[VerdictView, ...]
 
+    @property
+    def title(self) -> str:
+        return self.source.title if self.source else self.name.capitalize()
 
-def by_source(sections: Sequence[Section], ledger: Sequence[Verdict], shelf: Shelf) -> tuple[SourceView, ...]:
-    """Everything below the ledger, in the order of the sections; sources that only the ledger knows come last."""
-    anchors = _Anchors()
+    @property
+    def cards(self) -> tuple[VerdictView, ...]:
+        return (*(card for study in self.studies for card in study.verdicts), *self.others)
+
+
+def by_source(
+    sections: Sequence[Section], ledger: Sequence[Verdict], known: Iterable[Source], shelf: Shelf
+) -> tuple[SourceView, ...]:
+    """A page for each source, in the order of their numbers; sources that only the ledger knows come last."""
+    anchors, pages = _Anchors(), _Anchors("index")
     shown = {verdict.claim.id for section in sections for verdict in section.verdicts}
-    sources = {section.source.name: section.source for section in sections}
-    names = dict.fromkeys((*sources, *(verdict.claim.source for verdict in ledger)))
+    claimed = {verdict.claim.source for verdict in ledger}
+    found = [section.source for section in sections] + [source for source in known if source.name in claimed]
+    sources = {source.name: source for source in sorted(found, key=lambda source: source.id)}
+    names = dict.fromkeys((*sources, *sorted(claimed)))
     views = []
     for name in names:
         mine = [section for section in sections if section.source.name == name]
         others = [verdict for verdict in ledger if verdict.claim.source == name and verdict.claim.id not in shown]
+        page = f"{pages.new(name)}.html"
         views.append(
             SourceView(
+                page,
                 anchors.new(f"source-{name}"),
                 name,
                 sources.get(name),
-                tuple(_study(section, shelf, anchors) for section in mine),
-                tuple(_verdict(verdict, anchors) for verdict in others),
+                tuple(_study(section, page, shelf, anchors) for section in mine),
+                tuple(_verdict(verdict, page, anchors) for verdict in others),
             )
         )
     return tuple(views)
@@ -75,13 +96,12 @@ def by_source(sections: Sequence[Section], ledger: Sequence[Verdict], shelf: She
 
 def ledger_rows(ledger: Sequence[Verdict], sources: Iterable[SourceView]) -> list[VerdictView]:
     """The ledger in its own order, each row with the card of that very verdict, or else of its claim."""
-    cards = [card for source in sources for card in _cards(source)]
+    cards = [card for source in sources for card in source.cards]
     rows = []
     for verdict in ledger:
         same = [card for card in cards if card.verdict == verdict]
         of_claim = [card for card in cards if card.verdict.claim.id == verdict.claim.id]
-        card = (same or of_claim)[0]
-        rows.append(VerdictView(card.anchor, verdict, card.evidence))
+        rows.append(replace((same or of_claim)[0], verdict=verdict))
     return rows
 
 
@@ -99,37 +119,33 @@ def flat(environment: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     return tuple(pairs)
 
 
-def _cards(source: SourceView) -> list[VerdictView]:
-    return [*(card for study in source.studies for card in study.verdicts), *source.others]
-
-
-def _study(section: Section, shelf: Shelf, anchors: _Anchors) -> StudyView:
+def _study(section: Section, page: str, shelf: Shelf, anchors: _Anchors) -> StudyView:
     return StudyView(
         anchors.new(f"study-{section.study}"),
         section,
-        tuple(_verdict(verdict, anchors) for verdict in section.verdicts),
+        tuple(_verdict(verdict, page, anchors) for verdict in section.verdicts),
         tuple(shelf.put(table, section.study) for table in section.tables),
         flat(section.environment),
     )
 
 
-def _verdict(verdict: Verdict, anchors: _Anchors) -> VerdictView:
+def _verdict(verdict: Verdict, page: str, anchors: _Anchors) -> VerdictView:
     expected = {measurement.label: measurement.expected for measurement in verdict.claim.measurements}
     evidence = tuple(
         EvidenceView(item, interval_plot(item.estimate, expected[item.label]) if item.label in expected else None)
         for item in verdict.evidence
     )
-    return VerdictView(anchors.new(f"claim-{verdict.claim.id}"), verdict, evidence)
+    return VerdictView(page, anchors.new(f"claim-{verdict.claim.id}"), verdict, evidence)
 
 
 class _Anchors:
-    """Names of places on the page, each given once: the same claim may be judged by two studies."""
+    """Names of pages and of places on them, each given once: the same claim may be judged by two studies."""
 
-    def __init__(self) -> None:
-        self._given: set[str] = set()
+    def __init__(self, *taken: str) -> None:
+        self._given = set(taken)
 
     def new(self, wanted: str) -> str:
-        slug = "".join(letter if letter.isalnum() else "-" for letter in wanted.lower())
+        slug = re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "page"
         anchor, number = slug, 2
         while anchor in self._given:
             anchor, number = f"{slug}-{number}", number + 1

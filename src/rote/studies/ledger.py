@@ -8,7 +8,7 @@ from rote.claims import Verdict, judge, not_run
 from rote.config import to_plain
 from rote.errors import UnknownNameError
 from rote.store import FinishedRun, Request, Store
-from rote.studies.study import PRESETS, Study, studies
+from rote.studies.study import PRESETS, Study, in_order, studies
 
 
 def judged(study: Study[Any], summary: FinishedRun) -> list[Verdict]:
@@ -44,10 +44,11 @@ def _same_settings(study: Study[Any], preset: str | None, request: Request) -> b
 
 
 def ledger(store: Store, preset: str | None = None) -> list[Verdict]:
+    """Source by source."""
     if preset is not None and preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS)
     verdicts: list[Verdict] = []
-    for name in studies:
+    for name in in_order():
         study = studies[name]()
         summary = latest_summary(store, study, preset)
         verdicts += judged(study, summary) if summary else [not_run(claim, name) for claim in study.claims]

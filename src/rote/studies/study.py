@@ -71,3 +71,8 @@ class Study(ABC, Generic[C]):
 
 
 studies: Registry[type[Study[Any]]] = Registry("study", "rote.studies")
+
+
+def in_order() -> list[str]:
+    """The names of all studies, source by source."""
+    return sorted(studies, key=lambda name: (studies[name].source.id, name))
