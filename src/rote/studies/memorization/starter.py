@@ -3,7 +3,7 @@
     python -m rote.studies.memorization.starter              # all three, into src/rote/data/autocomplete
     python -m rote.studies.memorization.starter gru --out DIR
 
-One layer of 160 units over the 4,096 most frequent words of the first 10 million characters of text8, one thread. Runs
+One layer of 160 units over the 5,000 most frequent words of the first 10 million characters of text8, one thread. Runs
 are kept in the store ($ROTE_HOME): one that was stopped goes on, a finished one is not trained again. The same commands
 give the same weights on the same machine and versions. Weights are rounded to 16 bits before they are evaluated.
 """
@@ -35,7 +35,7 @@ LICENSE = "Learned from text8, that is from Wikipedia (CC BY-SA); the weights co
 
 @dataclass(frozen=True)
 class StarterConfig:
-    task: AutocompleteTask = field(default_factory=lambda: AutocompleteTask(characters=10_000_000, words=4096))
+    task: AutocompleteTask = field(default_factory=lambda: AutocompleteTask(characters=10_000_000, words=5000))
     model: AutocompleteConfig = field(default_factory=lambda: AutocompleteConfig(units=160, layers=1))
     softmax: SoftmaxConfig = field(default_factory=lambda: SoftmaxConfig("sampled", 512))
     training: TrainingConfig = field(
