@@ -54,6 +54,10 @@ NUMBER = "to get the number on the verb, need to look at the subject, which can 
 N_GRAMS = "n-gram models cannot build such dependencies"
 IN_PRINCIPLE = "in principle, RNNs should help models capture long-distance dependencies"
 SELECTION = "N-gram (whether count-based or neural) cannot: P(word | they wanted a larger)"
+# Slides "@tensor_op", "Simple / Vanilla / Elman RNNs", "Training: BPTT" and "Next Time".
+TENSOR_OP = "converts operations into methods on tensors; handles dynamic graph construction, the ctx magic"
+VANILLA = "h_t = tanh(x_t W_x + h_(t-1) W_h + b)"
+BPTT = "dJ/dW_h = sum over i of dJ/dW_h at step i: gradients sum across time-steps"
 VANISHING = "a technical problem in training vanilla RNNs: vanishing gradients; gating-based RNNs"
 SCAFFOLD = "not published: ours, after source 000"
 

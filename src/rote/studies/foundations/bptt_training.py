@@ -1,0 +1,153 @@
+"""Networks that learn to recall a symbol, and the terms of their gradient, from torch and from the teaching engine."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from rote.analyses import gradient_flow
+from rote.cells import Cell
+from rote.chalk import Tensor as ChalkTensor
+from rote.chalk import bptt_terms, gradcheck, nn, ops
+from rote.models import StackedLanguageModel
+from rote.models.sequence import SequenceModel
+from rote.store import Column, Run, Table
+from rote.studies.foundations.bptt import CELL, DISTANCE, MEASURED, NETWORK, SEED, BpttConfig
+from rote.training import Program, choose_device, train
+
+if TYPE_CHECKING:
+    from rote.studies.study import Progress
+
+TEST = 10**6  # the number of a block that no training draws
+ROUNDING = 1e-17  # stands for a difference of nothing, whose logarithm is needed
+CHALK: dict[str, type[nn.Cell]] = {"elman": nn.RNNCell, "lstm": nn.LSTMCell, "gru": nn.GRUCell}
+LABELS = (CELL, NETWORK, SEED)
+
+
+def draw(config: BpttConfig, seed: int, block: int, count: int, first: bool = False) -> tuple[Any, Any]:
+    """Tokens [count, time] and the symbol to be recalled: the only one of the first half of the alphabet."""
+    random = np.random.default_rng((seed, block))
+    keys = random.integers(config.symbols, size=count)
+    tokens = config.symbols + random.integers(config.symbols, size=(count, config.time))
+    places = np.zeros(count, dtype=np.int64) if first else random.integers(config.time, size=count)
+    tokens[np.arange(count), places] = keys
+    return tokens, keys
+
+
+class RecallProgram(Program):
+    """One network per seed; the loss is that of the last step."""
+
+    stacked = True
+    model: StackedLanguageModel
+
+    def __init__(self, config: BpttConfig, seeds: tuple[int, ...], device: str) -> None:
+        self.config, self.seeds, self.replicas, self.device = config, seeds, len(seeds), choose_device(device)
+        self.model = StackedLanguageModel(2 * config.symbols, config.model, seeds, config.training.torch_dtype())
+        self.model.to(self.device)
+
+    def losses(self, step: int) -> Tensor:
+        return self._losses(step, self.config.training.batch)[0]
+
+    def measure(self) -> dict[str, Any]:
+        losses, right = self._losses(TEST, self.config.sequences, first=True)
+        return {"loss": losses.tolist(), "right": right.tolist()}
+
+    def _losses(self, block: int, count: int, first: bool = False) -> tuple[Tensor, Tensor]:
+        drawn = [draw(self.config, seed, block, count, first) for seed in self.seeds]
+        tokens, keys = (torch.from_numpy(np.stack(part)).to(self.device) for part in zip(*drawn, strict=True))
+        logits, _ = self.model(tokens)
+        last = logits[:, :, -1]
+        each = cross_entropy(last.flatten(0, 1), keys.flatten(), reduction="none").view(keys.shape)
+        return each.mean(1), (last.argmax(-1) == keys).double().mean(1)
+
+
+def train_and_measure(config: BpttConfig, run: Run, progress: Progress, device: str) -> list[Table]:
+    program = RecallProgram(config, run.request.seeds, device)
+    untrained = [program.model.replica(index, torch.float64).cpu() for index in range(program.replicas)]
+    train(program, config.training, run, progress=progress)
+    trained = [program.model.replica(index, torch.float64).cpu() for index in range(program.replicas)]
+    seeds: list[dict[str, Any]] = []
+    terms: list[dict[str, Any]] = []
+    for network, models in (("untrained", untrained), ("trained", trained)):
+        for seed, model in zip(run.request.seeds, models, strict=True):
+            labels = {"cell": config.model.cell, "network": network, "seed": seed}
+            found, norms = _measure(config, model, seed)
+            seeds.append({**labels, **found})
+            terms += [{**labels, "distance": back, "log_norm": norm} for back, norm in enumerate(norms)]
+    value = Column("log_norm", "log10 of the norm over that of the nearest term")
+    return [
+        Table.make("seeds", "Every network", (*LABELS, *MEASURED), seeds, details=True),
+        Table.make("terms", "Every term", (*LABELS, DISTANCE, value), terms, details=True),
+    ]
+
+
+def _measure(config: BpttConfig, model: SequenceModel, seed: int) -> tuple[dict[str, float], list[float]]:
+    """The seed's row, and the terms' norms from the nearest on. The first step has none: the state before it is 0."""
+    tokens, keys = draw(config, seed, TEST, config.sequences, first=True)
+    given, targets = torch.from_numpy(tokens), torch.from_numpy(keys)
+    flow = gradient_flow(model, given, at=-1, targets=targets, jacobians=False, terms=True)
+    assert flow.terms is not None
+    terms = np.asarray(flow.terms[0]["weight_hh"])
+    total, logs = terms.sum(0), [_log(norm) for norm in flow.weights[0]["weight_hh"][1:].flip(0).tolist()]
+    norms = [value - logs[0] for value in logs]
+    right = (model(given)[:, -1].argmax(-1) == targets).double().mean()
+    return {
+        "decay": float(np.polyfit(range(len(norms)), norms, 1)[0]),
+        "farthest": norms[-1],
+        "right": float(right),
+        "sum_error": _log(flow.error),
+        "without_nearest": _log(float(np.linalg.norm(terms[-1]) / np.linalg.norm(total))),
+        **_with_chalk(config.model.cell, model, tokens, keys, terms),
+    }, norms
+
+
+@torch.no_grad()
+def _with_chalk(
+    name: str, model: SequenceModel, tokens: NDArray[Any], keys: NDArray[Any], terms: NDArray[Any]
+) -> dict[str, float]:
+    """The same network in the teaching engine."""
+    assert model.embedding is not None
+    assert model.readout is not None
+    cell = _chalk_cell(name, model.recurrent.cell(0))
+    weight, bias = (np.asarray(part) for part in model.readout.parameters())
+    vectors = model.embedding(torch.from_numpy(tokens))
+    states, _ = model.recurrent(vectors)
+
+    def loss(hidden: Any) -> Any:
+        return ops.cross_entropy(hidden[-1] @ weight.T + bias, keys) * float(len(keys))
+
+    own = ops.stack(*nn.unroll(cell, ChalkTensor(np.asarray(vectors))), axis=1).value
+    found = bptt_terms(cell, ChalkTensor(np.asarray(vectors)), loss)["weight_h"].swapaxes(1, 2)
+    few = [ChalkTensor(np.asarray(vectors[:1, -3:])), *cell.parameters()]
+    return {
+        "states": _log(float(np.abs(own - np.asarray(states)).max())),
+        "engines": _log(float(np.abs(found - terms).max())),
+        "derivative": _log(gradcheck(lambda *given: _unrolled(cell, *given), *few, tolerance=np.inf)),
+    }
+
+
+def _unrolled(cell: nn.Cell, inputs: ChalkTensor, *weights: ChalkTensor) -> ChalkTensor:
+    twin = copy.copy(cell)
+    vars(twin).update(zip(cell._params, weights, strict=True))
+    return ops.stack(*nn.unroll(twin, inputs))
+
+
+def _chalk_cell(name: str, theirs: Cell) -> nn.Cell:
+    """With the same weights; torch has them transposed."""
+    cell = CHALK[name](theirs.input_size, theirs.hidden_size)
+    values = {"weight_x": theirs.weight_ih.T, "weight_h": theirs.weight_hh.T, "bias": theirs.bias}
+    if theirs.bias_ih is not None and theirs.bias_hh is not None and name == "gru":  # one of them is inside a product
+        values |= {"bias": theirs.bias_ih, "bias_h": theirs.bias_hh}
+    for part, value in values.items():
+        setattr(cell, part, ChalkTensor(np.array(value)))
+    return cell
+
+
+def _log(value: float) -> float:
+    return float(np.log10(max(value, ROUNDING)))
