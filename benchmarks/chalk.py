@@ -2,8 +2,9 @@
 
 The same weights and tokens everywhere, one thread, process time, rounds in which all take turns. That all do the same
 work is checked: the same loss after the warm-up steps. chalk and torch use float32; edugrad's gradients are float64.
-edugrad is unrolled with the cell of the lecture, with operations as its course writes them and one readout over all
-steps; chalk is shown unrolled in the same way too. edugrad is no dependency of Rote: pip install -e '.[bench]'.
+edugrad is unrolled with the cell of the lecture and operations as its course writes them, readout and loss at every
+step; also with one readout over all steps, for which it has no operation. chalk is shown unrolled in that way too.
+edugrad is no dependency of Rote: pip install -e '.[bench]'.
 
 Targets: batch 32, time 32, hidden 128: at least 4 times edugrad and 0.8 times torch's nn.RNN; batch 8, time 16,
 hidden 32: at least 3 times nn.RNN.
@@ -119,7 +120,7 @@ def with_torch(size: Size) -> Step:
     return step
 
 
-def with_edugrad(size: Size) -> Step:
+def with_edugrad(size: Size, one_readout: bool) -> Step:
     from edugrad.ops import Operation, Tensor, add, copy_rows, matmul, tensor_op
     from edugrad.optim import SGD
 
@@ -174,6 +175,17 @@ def with_edugrad(size: Size) -> Step:
             grad[np.arange(len(targets)), targets] -= 1
             return [grad * grad_output / len(targets), np.zeros(targets.shape)]
 
+    @tensor_op
+    class mean(Operation):
+        @staticmethod
+        def forward(ctx: list[Any], *numbers: Any) -> Any:
+            ctx.append(len(numbers))
+            return np.mean(numbers)
+
+        @staticmethod
+        def backward(ctx: list[Any], grad_output: Any) -> Any:
+            return [grad_output / ctx[0]] * ctx[0]
+
     parameters = [Tensor(value) for value in weights(size)]
     embedding, w_x, w_h, b, out, out_b = parameters
     optimizer = SGD(parameters, lr=LR)
@@ -181,13 +193,19 @@ def with_edugrad(size: Size) -> Step:
 
     def step() -> float:
         optimizer.zero_grad()
-        h, states = Tensor(np.zeros((size.batch, size.hidden))), []
+        h, states, losses = Tensor(np.zeros((size.batch, size.hidden))), [], []
         for t in range(size.time):
             x = lookup_rows(embedding, Tensor(inputs[:, t]))
             h = tanh(add(add(matmul(x, w_x), matmul(h, w_h)), copy_rows(b, num=size.batch)))
             states.append(h)
-        scores = add(matmul(concat_rows(*states), out), copy_rows(out_b, num=size.batch * size.time))
-        loss = cross_entropy(scores, Tensor(targets.T.ravel()))
+        if one_readout:
+            scores = add(matmul(concat_rows(*states), out), copy_rows(out_b, num=size.batch * size.time))
+            loss = cross_entropy(scores, Tensor(targets.T.ravel()))
+        else:
+            for t, h in enumerate(states):
+                scores = add(matmul(h, out), copy_rows(out_b, num=size.batch))
+                losses.append(cross_entropy(scores, Tensor(targets[:, t])))
+            loss = mean(*losses)
         loss.backward()
         optimizer.step()
         return float(loss.value)
@@ -206,7 +224,8 @@ def compare(size: Size, installed: bool) -> None:
     programs = {
         "chalk": with_chalk(size, True),
         "chalk, step by step": with_chalk(size, False),
-        **({"edugrad": with_edugrad(size)} if installed else {}),
+        **({"edugrad": with_edugrad(size, False)} if installed else {}),
+        **({"edugrad, one readout": with_edugrad(size, True)} if installed else {}),
         "torch nn.RNN": with_torch(size),
     }
     losses = [[step() for _ in range(WARM_UP)][-1] for step in programs.values()]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.chalk.ops import check_labels, tokens_in
+from rote.chalk.ops import check_labels, is_time_first, tokens_in
 from rote.chalk.tensor import Array, Ctx, Operation, tensor_op
 
 # The C library on Linux gives memory back to the system after every training step, to fetch it anew in the next, which
@@ -65,7 +65,7 @@ class linear_cross_entropy(Operation):
     def forward(ctx: Ctx, h: Array, w: Array, b: Array, targets: Array, mask: Any = None) -> Any:
         check_labels(targets, w.shape[1])
         mask = None if mask is None else np.asarray(getattr(mask, "value", mask), w.dtype)
-        swap = h.ndim == 3 and h.strides[0] < h.strides[1]  # time comes first in memory: then no copy is needed
+        swap = is_time_first(h)
         if swap:
             h, targets, mask = h.swapaxes(0, 1), targets.T, None if mask is None else mask.T
         flat, targets = h.reshape(-1, len(w)), targets.ravel()

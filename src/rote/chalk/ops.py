@@ -227,18 +227,27 @@ class lookup_rows(Operation):
     @staticmethod
     def forward(ctx: Ctx, matrix: Array, indices: Array) -> Array:
         check_labels(indices, len(matrix))
-        ctx += [matrix, indices.ravel()]
+        ctx += [matrix, indices]
         return matrix[indices]
 
     @staticmethod
     def backward(ctx: Ctx, grad_output: Array) -> tuple[Array, None]:
         matrix, indices = ctx
+        if is_time_first(grad_output) and indices.ndim == 2:
+            grad_output, indices = grad_output.swapaxes(0, 1), indices.T
+        indices = indices.ravel()
         grad, counts = np.zeros_like(matrix), np.bincount(indices, minlength=len(matrix))
         rows = np.flatnonzero(counts)
         if len(rows):  # gradients of the same row side by side, then summed: several times as fast as np.add.at
             ordered = grad_output.reshape(-1, *matrix.shape[1:])[np.argsort(indices, kind="stable")]
             grad[rows] = np.add.reduceat(ordered, (np.cumsum(counts) - counts)[rows])
         return grad, None
+
+
+def is_time_first(a: Array) -> bool:
+    """Whether [batch, time, unit] lies as [time, batch, unit] in memory, as ``rnn`` leaves it: then it is copied if it
+    is flattened in the first order, and not in the second."""
+    return a.ndim == 3 and a.strides[0] < a.strides[1]
 
 
 def check_labels(labels: Array, count: int) -> None:
