@@ -94,7 +94,7 @@ def _measure(config: BpttConfig, model: SequenceModel, seed: int) -> tuple[dict[
     given, targets = torch.from_numpy(tokens), torch.from_numpy(keys)
     flow = gradient_flow(model, given, at=-1, targets=targets, jacobians=False, terms=True)
     assert flow.terms is not None
-    terms = np.asarray(flow.terms[0]["weight_hh"])
+    terms = flow.terms[0]["weight_hh"].numpy()
     total, logs = terms.sum(0), [_log(norm) for norm in flow.weights[0]["weight_hh"][1:].flip(0).tolist()]
     norms = [value - logs[0] for value in logs]
     right = (model(given)[:, -1].argmax(-1) == targets).double().mean()
@@ -116,17 +116,17 @@ def _with_chalk(
     assert model.embedding is not None
     assert model.readout is not None
     cell = _chalk_cell(name, model.recurrent.cell(0))
-    weight, bias = (np.asarray(part) for part in model.readout.parameters())
-    vectors = model.embedding(torch.from_numpy(tokens))
-    states, _ = model.recurrent(vectors)
+    weight, bias = (part.numpy() for part in model.readout.parameters())
+    given = model.embedding(torch.from_numpy(tokens))
+    states, vectors = model.recurrent(given)[0].numpy(), ChalkTensor(given.numpy())
 
     def loss(hidden: Any) -> Any:
         return ops.cross_entropy(hidden[-1] @ weight.T + bias, keys) * float(len(keys))
 
-    own = ops.stack(*nn.unroll(cell, ChalkTensor(np.asarray(vectors))), axis=1).value
-    found = bptt_terms(cell, ChalkTensor(np.asarray(vectors)), loss)["weight_h"].swapaxes(1, 2)
+    own = ops.stack(*nn.unroll(cell, vectors), axis=1).value
+    found = bptt_terms(cell, vectors, loss)["weight_h"].swapaxes(1, 2)
     return {
-        "states": _log(float(np.abs(own - np.asarray(states)).max())),
+        "states": _log(float(np.abs(own - states).max())),
         "engines": _log(float(np.abs(found - terms).max())),
     }
 
@@ -151,7 +151,7 @@ def _chalk_cell(name: str, theirs: Cell) -> nn.Cell:
     if theirs.bias_ih is not None and theirs.bias_hh is not None and name == "gru":  # one of them is inside a product
         values |= {"bias": theirs.bias_ih, "bias_h": theirs.bias_hh}
     for part, value in values.items():
-        setattr(cell, part, ChalkTensor(np.array(value)))
+        setattr(cell, part, ChalkTensor(value.numpy().copy()))
     return cell
 
 

@@ -1,0 +1,93 @@
+"""The study bptt: its sequences, its terms against plain autograd, and its verdicts where the sum is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from rote.claims import judge
+from rote.errors import UsageError
+from rote.figures import draw as draw_figure
+from rote.store import Store
+from rote.studies import Laboratory
+from rote.studies.foundations import bptt_training
+from rote.studies.foundations.bptt import BpttConfig, BpttStudy
+from rote.studies.foundations.bptt_claims import CLAIMS
+
+
+def test_sequences_hold_the_symbol_to_recall_once_and_are_the_same_for_every_cell() -> None:
+    config = BpttConfig(time=9, symbols=3)
+    tokens, keys = bptt_training.draw(config, seed=1, block=2, count=50)
+    assert tokens.shape == (50, 9)
+    assert ((tokens < 3).sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(tokens.min(axis=1), keys)
+    assert len(set(tokens.argmin(axis=1))) == 9, "the symbol stands anywhere"
+    first, keys = bptt_training.draw(config, seed=1, block=2, count=50, first=True)
+    np.testing.assert_array_equal(first[:, 0], keys)
+    np.testing.assert_array_equal(tokens, bptt_training.draw(config, seed=1, block=2, count=50)[0])
+    assert (tokens != bptt_training.draw(config, seed=2, block=2, count=50)[0]).any()
+
+
+@pytest.mark.parametrize("cell", ["elman", "lstm", "gru"])
+def test_the_terms_are_what_a_weight_used_at_one_step_only_gets(cell: str) -> None:
+    """An oracle without the engines: torch's step functions with a weight of its own at every step."""
+    config = BpttConfig(time=5, sequences=3)
+    config = replace(config, model=replace(config.model, cell=cell, hidden=4, embedding=3))
+    program = bptt_training.RecallProgram(config, (0,), "cpu")
+    model = program.model.replica(0, torch.float64)
+    assert model.embedding is not None
+    assert model.readout is not None
+    found, norms = bptt_training._measure(config, model, 0)
+    tokens, keys = (torch.from_numpy(part) for part in bptt_training.draw(config, 0, bptt_training.TEST, 3, first=True))
+    own = model.recurrent.cell(0)
+    step = {"elman": torch.nn.RNNCell, "lstm": torch.nn.LSTMCell, "gru": torch.nn.GRUCell}[cell](3, 4).double()
+    step.load_state_dict({name: getattr(own, name) for name, _ in step.named_parameters()})
+    copies = [step.weight_hh.detach().clone().requires_grad_() for _ in range(5)]
+    state = None
+    for t, weight in enumerate(copies):
+        given = {**dict(step.named_parameters()), "weight_hh": weight}
+        state = torch.func.functional_call(step, given, (model.embedding(tokens[:, t]), state))
+    hidden = state[0] if isinstance(state, tuple) else state
+    cross_entropy(model.readout(hidden), keys, reduction="sum").backward()
+    sizes = [float(weight.grad.norm()) for weight in copies if weight.grad is not None]
+    assert sizes[0] == 0
+    expected = np.log10(sizes[:0:-1]) - np.log10(sizes[-1])
+    np.testing.assert_allclose(norms, expected, atol=1e-9)
+    assert found["farthest"] == pytest.approx(expected[-1])
+    assert found["decay"] == pytest.approx(np.polyfit(range(4), expected, 1)[0])
+    assert max(found["sum_error"], found["states"], found["engines"]) < -12
+
+
+def test_the_study_runs_and_a_wrong_sum_would_be_refuted(tmp_path: Path) -> None:
+    result = Laboratory(Store(tmp_path), workers=1).run("bptt", "smoke", {"seeds": 5, "training.steps": 1})
+    tables = result.summary.tables()
+    outcomes = {verdict.claim.id: verdict.outcome for verdict in result.verdicts}
+    assert {outcomes[name] for name in ("bptt-sum", "bptt-unrolled", "bptt-tensor-op")} == {"reproduced"}
+    assert tables["terms"].where(distance=0).column("mean") == [0.0] * 6
+    spec = draw_figure(tables["terms"]).spec()
+    assert [panel["title"].split(":")[0] for panel in spec["hconcat"]] == ["untrained", "trained"]
+    seeds = tables["seeds"]
+    place = [column.name for column in seeds.columns].index("sum_error")
+    wrong = replace(seeds, rows=tuple((*row[:place], -3.0, *row[place + 1 :]) for row in seeds.rows))
+    claim = next(claim for claim in CLAIMS if claim.id == "bptt-sum")
+    assert judge(claim, {**tables, "seeds": wrong}).outcome == "not reproduced"
+    without = seeds.where(cell="elman")
+    gates = next(claim for claim in CLAIMS if claim.id == "bptt-gates")
+    assert judge(gates, {**tables, "seeds": without}).outcome == "not run", "a cell that was not asked for"
+
+
+def test_wrong_settings_are_refused() -> None:
+    for key, value, message in (
+        ("cells", "elman,nested_lstm", "'cells' must be of elman, lstm, gru. Got nested_lstm."),
+        ("cells", "", "'cells' must be of elman, lstm, gru. Got none."),
+        ("time", 3, "'time' of BpttConfig must be at least 4. Got 3."),
+        ("symbols", 1, "'symbols' of BpttConfig must be at least 2. Got 1."),
+    ):
+        with pytest.raises(UsageError) as caught:
+            BpttStudy().resolve("quick", {key: value})
+        assert str(caught.value) == message
