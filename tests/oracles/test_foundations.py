@@ -280,7 +280,7 @@ class TestClaims:
 
     def test_a_gap_is_learned_at_the_first_recorded_update_above_95_percent(self) -> None:
         """Of the mixed training with its longest gap; and differences of trainings are those of the same seeds."""
-        config = SelectionConfig(gaps=(2, 9), cells=("elman",), orders=(4,), seeds=5)
+        config = SelectionConfig(gaps=(2, 9), alone=(2, 9), cells=("elman",), orders=(4,), seeds=5)
         mixed = {2: (0.5, 1.0, 1.0), 9: (0.5, 0.8, 0.97)}
         over = {"gap 2": {2: (0.5, 0.96, 1.0)}, "gap 9": {9: (0.5, 0.5, 0.6)}, "mixed gaps": mixed}
         rows = [

@@ -103,7 +103,7 @@ def test_what_cannot_be_is_refused(call, message) -> None:
 
 
 def test_the_object_goes_with_the_noun_and_with_nothing_between() -> None:
-    task = SelectionTask((2, 9))
+    task = SelectionTask((2, 9), variants=3)
     seen = {2: 0, 9: 0}
     kinds, fillers = [], []
     for row in task.training(0, 0, 2000):
@@ -123,11 +123,12 @@ def test_the_object_goes_with_the_noun_and_with_nothing_between() -> None:
 
 @pytest.mark.parametrize("gap", [1, 4, 9, LONGEST])
 def test_a_gap_has_its_words_in_the_order_of_the_sentence(gap: int) -> None:
-    items = SelectionTask().items(0, gap, 50)
+    task = SelectionTask(variants=3)
+    items = task.items(0, gap, 50)
     assert items.prefix.shape == (50, gap + 2)
     order = [words for needed, words in FILLERS if needed <= gap]
     for row, kind in zip(items.prefix, items.kind, strict=True):
-        words = [SelectionTask().words[token] for token in row]
+        words = [task.words[token] for token in row]
         assert words[1] in SUBJECTS[kind]
         assert all(word in allowed for word, allowed in zip(words[2:], order, strict=True))
 

@@ -4,8 +4,8 @@
     the team moved from the city because they wanted a larger market .
 
 Which object comes depends on the noun, nine words before it in the lecture's sentence. Gaps of other lengths leave out
-words or put some in, in this order: "wanted a", larger, they, because, moved, "from this city", away, old, noisy. Every
-word between them has alternatives of equal probability, which say nothing about the object ('the' stays unique).
+words or put some in, in this order: "wanted a", larger, they, because, moved, "from this city", away, old, noisy. With
+``variants`` every word between them has alternatives of equal probability, which say nothing about the object.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SelectionTask:
     """Choose the object that goes with a noun, so many words after it."""
 
     gaps: tuple[int, ...] = (LECTURE,)  # words between noun and object in training, equally likely
-    variants: int = 3  # alternatives of each word between them; 1: always the same words
+    variants: int = 1  # alternatives of each word between them; 1: always those of the lecture
 
     def __post_init__(self) -> None:
         if not self.gaps:
@@ -69,7 +69,7 @@ class SelectionTask:
     @property
     def words(self) -> tuple[str, ...]:
         """What each number stands for."""
-        groups = (*NOUNS, *OBJECTS, *(words for _, words in FILLERS))
+        groups = (*NOUNS, *OBJECTS, *(words[: self.variants] for _, words in FILLERS))
         return (".", "the", *(word for group in groups for word in group))
 
     @property
@@ -99,7 +99,7 @@ class SelectionTask:
         count, nouns = len(kind), 2 + len(NOUNS[0]) * kind + random.integers(0, len(NOUNS[0]), len(kind))
         first = 2 + sum(map(len, NOUNS)) + sum(map(len, OBJECTS))
         used = [number for number, (needed, _) in enumerate(FILLERS) if needed <= gap]
-        fillers = first + 3 * np.array(used) + random.integers(0, self.variants, (count, gap))
+        fillers = first + self.variants * np.array(used) + random.integers(0, self.variants, (count, gap))
         return np.concatenate([np.full((count, 1), THE), nouns[:, None], fillers], axis=1)
 
 

@@ -25,7 +25,7 @@ COUNTS = "n-grams"
 class AgreementConfig:
     task: AgreementTask = field(default_factory=AgreementTask)
     model: LanguageModelConfig = field(
-        default_factory=lambda: LanguageModelConfig(cell="elman", embedding=32, hidden=64)
+        default_factory=lambda: LanguageModelConfig(cell="elman", embedding=32, hidden=32)
     )
     training: TrainingConfig = field(
         default_factory=lambda: TrainingConfig(
@@ -78,7 +78,7 @@ class AgreementStudy(Study[AgreementConfig]):
             "items": 20, "seeds": 2, "depths": (0, 2, 3),
         },
         "quick": {
-            "training.steps": 600, "training.record_every": 200, "model.hidden": 32, "sentences": 10_000, "items": 200,
+            "training.steps": 600, "training.record_every": 200, "sentences": 10_000, "items": 200,
             "seeds": 5,
         },
         "paper": {},

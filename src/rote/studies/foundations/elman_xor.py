@@ -33,7 +33,7 @@ MEASURED = (
 @dataclass(frozen=True)
 class XorConfig:
     training: Procedure = field(
-        default_factory=lambda: Procedure(hidden=2, passes=published.XOR_PASSES, measure_every=20.0)
+        default_factory=lambda: Procedure(hidden=2, passes=published.XOR_PASSES, learning_rate=0.3, measure_every=20.0)
     )
     bits: int = published.XOR_BITS
     seeds: int = 32
@@ -69,7 +69,7 @@ class XorStudy(Study[XorConfig]):
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {"training.passes": 2.0, "training.measure_every": 1.0, "bits": 300, "seeds": 2},
-        "quick": {"training.passes": 80.0},
+        "quick": {"training.passes": 100.0},
         "paper": {},
     }
     default = XorConfig()

@@ -55,7 +55,7 @@ def _last(rows: list[Row]) -> list[Row]:
 def _networks(config: SelectionConfig, rows: list[Row]) -> Table:
     """One row per model, training and seed: accuracy at the end, by gap, and when the trained gap was learned."""
     made = []
-    gaps = (*config.gaps, config.further)
+    gaps = (*sorted({*config.gaps, *config.alone}), config.further)
     for key, group in grouped(rows, ("model", "trained", "seed")).items():
         own = longest(config, key[1])
         over = sorted((row["step"], row["accuracy"]) for row in group if row["gap"] == own)
@@ -71,7 +71,7 @@ def _networks(config: SelectionConfig, rows: list[Row]) -> Table:
         Column("learned", f"first recorded update with more than {LEARNED:.0%} right"),
         *(Column(f"gap_{gap}", f"accuracy at the end with a gap of {gap}") for gap in gaps),
     )  # fmt: skip
-    options = {"lecture": max(config.gaps), "further": config.further}
+    options = {"lecture": max(config.alone), "further": config.further}
     return Table.make("networks", "Every model", columns, made, details=True, options=options)
 
 

@@ -84,7 +84,7 @@ def count(config: SelectionConfig, seeds: Sequence[int], progress: Progress) -> 
 
 
 def tested(config: SelectionConfig) -> tuple[int, ...]:
-    return (*config.gaps, config.further)
+    return (*sorted({*config.gaps, *config.alone}), config.further)
 
 
 def _accuracy(items: Items, chances: NDArray[np.float64], objects: NDArray[np.int64]) -> float:
