@@ -25,11 +25,11 @@ COUNTS = "n-grams"
 class AgreementConfig:
     task: AgreementTask = field(default_factory=AgreementTask)
     model: LanguageModelConfig = field(
-        default_factory=lambda: LanguageModelConfig(cell="elman", embedding=32, hidden=32)
+        default_factory=lambda: LanguageModelConfig(cell="elman", embedding=32, hidden=32, limit=0.5)
     )
     training: TrainingConfig = field(
         default_factory=lambda: TrainingConfig(
-            steps=3000, batch=32, optimizer="adam", learning_rate=0.003, clip=1.0, record_every=500
+            steps=3000, batch=32, optimizer="adam", learning_rate=0.01, clip=1.0, record_every=500
         )
     )
     sentences: int = 20_000  # of a seed's corpus, which its n-grams are counted on
