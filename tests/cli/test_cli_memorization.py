@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from command_line import NO_TORCH, Answer, python, rote
 
+from rote.cli import COMMANDS
+from rote.commands.arguments import parse
+from rote.config import parse_overrides
+from rote.studies import studies
+
 
 def test_the_stored_results_are_judged_without_torch_and_count_for_every_preset(folder):
     first = python(NO_TORCH, "run", "stored-connectivity", "--preset", "smoke", "--store", "store", cwd=folder)
@@ -60,3 +65,15 @@ def test_what_cannot_be_done_is_said_before_anything_is_trained(setting, said, f
     assert answer.code == 2
     assert said in answer.err
     assert not list(folder.rglob("record.json"))
+
+
+def test_the_page_runs_and_its_commands_can_be_run():
+    page = (Path(__file__).parents[2] / "docs" / "memorization.md").read_text()
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    exec("\n".join(text for kind, text in found if kind == "python"), {})
+    lines = "".join(text for kind, text in found if not kind).replace("\\\n", " ").splitlines()
+    runs = [parse(line.split("#")[0].split()[1:], COMMANDS) for line in lines]
+    asked = [run for run in runs if isinstance(run, COMMANDS["run"])]
+    assert len(asked) == 5
+    for run in asked:
+        studies[run.study]().resolve(run.preset, parse_overrides(run.overrides))

@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures, in_order
 from rote.figures.lines import DASHES, line_legend
 from rote.store import Table
 
@@ -22,24 +22,23 @@ NORM_TITLES = {"squared": "squared norm, as drawn by the source", "l2": "norm, a
 def memorization_training(table: Table) -> Figure:
     """Cross entropy of training and validation over time and over mini-batches (training graph)."""
     unit = table.options.get("time", "hours")
-    rows = columns_of(table, "cell", "set", "step", unit, "mean")
+    interval = [name for name in ("low", "high") if name in {column.name for column in table.columns}]
+    rows = columns_of(table, "cell", "set", "step", unit, "mean", *interval)
     cells = in_order(rows, "cell")
     rows = [{**row, "set": SET_TITLES.get(row["set"], row["set"])} for row in rows]
 
     def panel(part: str, over: str, name: str, title: str) -> Chart:
         base = alt.Chart(alt.NamedData("rows")).transform_filter(alt.FieldEqualPredicate(field="set", equal=part))
+        x = alt.X(f"{over}:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=6))
+        base = base.encode(x=x, color=_color(cells))
+        y = alt.Y("mean:Q", title="cross entropy, nats", scale=alt.Scale(zero=False))
         tips = [
-            alt.Tooltip("cell:N"),
-            alt.Tooltip("step:Q"),
-            alt.Tooltip("mean:Q", format=".3f", title="cross entropy"),
-        ]
-        line = base.mark_line(strokeWidth=1.5).encode(
-            x=alt.X(f"{over}:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=6)),
-            y=alt.Y("mean:Q", title="cross entropy, nats", scale=alt.Scale(zero=False)),
-            color=_color(cells), strokeDash=_dash("cell", cells), tooltip=tips,
-        )  # fmt: skip
-        chart: Chart = line.properties(width=370, height=180, title=f"{part} loss by {name}")
-        return chart
+            alt.Tooltip("cell:N"), alt.Tooltip("step:Q"), alt.Tooltip("mean:Q", format=".3f", title="cross entropy"),
+        ]  # fmt: skip
+        return alt.layer(
+            *_band(base, rows, "cross entropy, nats"),
+            base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=_dash("cell", cells), tooltip=tips),
+        ).properties(width=370, height=180, title=f"{part} loss by {name}")
 
     axes = ((unit, "time", f"{unit} of training"), ("step", "mini-batches", "mini-batches"))
     panels = [panel(part, *axis) for part in in_order(rows, "set") for axis in axes]
@@ -66,7 +65,7 @@ def memorization_accuracy(table: Table) -> Figure:
         y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
         detail = [alt.Detail("suggestions:N")]
         lines = alt.layer(
-            _known(base).mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="accuracy"), y2="high:Q", detail=detail),
+            *_band(base, rows, "accuracy", "suggestions"),
             base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=_dash("suggestions", tops, legend=True)),
             base.mark_point(size=16, filled=True).encode(y=y, detail=detail, tooltip=tips),
         ).properties(width=640 if which is None else 360, height=280)
@@ -93,7 +92,7 @@ def memorization_share(table: Table) -> Figure:
         scale = alt.Scale(domain=[0, 1]) if "share" in measure else alt.Scale(zero=True)
         y = alt.Y("mean:Q", title=measure, scale=scale)
         return alt.layer(
-            _known(base).mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", title=measure), y2="high:Q"),
+            *_band(base, rows, measure),
             base.mark_line(strokeWidth=2).encode(y=y, strokeDash=_dash("cell", cells)),
             base.mark_point(size=24, filled=True).encode(y=y, tooltip=tips),
         ).properties(width=360, height=190, title=NORM_TITLES.get(norm, norm))
@@ -102,8 +101,12 @@ def memorization_share(table: Table) -> Figure:
     return Figure(alt.concat(*panels, columns=2, spacing=28), {"rows": rows}, describe(table))
 
 
-def _known(base: alt.Chart) -> alt.Chart:
-    return base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+def _band(base: alt.Chart, rows: Rows, title: str, *detail: str) -> list[alt.Chart]:
+    """The interval as an area; nothing where no row has one: an empty layer has no extent."""
+    if all(row.get("low") is None or row.get("high") is None for row in rows):
+        return []
+    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(opacity=0.2, clip=True)
+    return [known.encode(y=alt.Y("low:Q", title=title), y2="high:Q", detail=[f"{name}:N" for name in detail])]
 
 
 def _known_axis() -> alt.X:

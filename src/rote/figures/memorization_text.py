@@ -38,8 +38,7 @@ def memorization_paragraph(table: Table) -> Figure:
     ]  # fmt: skip
     selected = table.options.get("selected", max(row["output"] for row in found))
     height = len(cells) * (lines + ABOVE)
-    hint = " Point at a character to choose it."
-    return Figure(_chart(selected, height), {"rows": rows, "text": text, "places": places}, describe(table) + hint)
+    return Figure(_chart(selected, height), {"rows": rows, "text": text, "places": places}, describe(table))
 
 
 def _chart(selected: int, height: float) -> Chart:
@@ -72,7 +71,7 @@ def _chart(selected: int, height: float) -> Chart:
             x=left, y=y["name"], text="cell:N"
         ),
         here.mark_text(style="note", align="left", fontSize=12).encode(x=left, y=y["above"], text="suggested:N"),
-        text.mark_rect(opacity=0).encode(**box).add_params(chosen),
+        text.mark_rect(opacity=0).encode(**box).properties(name="characters").add_params(chosen),
     ).properties(width=LINE * WIDE, height=height * HIGH)
 
 

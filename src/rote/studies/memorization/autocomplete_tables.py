@@ -10,7 +10,17 @@ from rote.claims import proportion
 from rote.store import Column, Table
 from rote.studies.memorization import published
 from rote.studies.memorization.measures import Words
-from rote.studies.memorization.tables import CELL, NORMS, REACH, SEED, SHARE, over_seeds, share_table, summary_table
+from rote.studies.memorization.tables import (
+    CELL,
+    NORMS,
+    POINT,
+    REACH,
+    SEED,
+    SHARE,
+    over_seeds,
+    share_table,
+    summary_table,
+)
 from rote.studies.summaries import BAND, Row, band, bands, grouped
 
 COUNTING = "counting, no memory"
@@ -218,7 +228,7 @@ def _paragraph(table: Table) -> Table:
     first = min(row["seed"] for row in table.records())
     shown = table.where(seed=first)
     note = f"Seed {first}. Where a word is outside the vocabulary: what the model's own first suggestion draws on."
-    return replace(shown, note=note)
+    return replace(shown, note=f"{note} {POINT}")
 
 
 def _letters(paragraph: Table) -> list[Table]:

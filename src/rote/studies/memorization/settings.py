@@ -71,8 +71,9 @@ SMOKE: Mapping[str, object] = {
     "initial.characters": 60, "seeds": 2,
 }  # fmt: skip
 QUICK: Mapping[str, object] = {
-    "task.text": AUTO, "task.words": 2048, "model.units": 96, "model.layers": 1, "training.steps": 240,
-    "training.batch": 32, "training.learning_rate": 0.01, "training.record_every": 10, "tested": 160, "looked_at": 8,
-    "seeds": 5,
+    "task.text": AUTO, "task.words": 5000, "model.units": 96, "model.layers": 1, "softmax.kind": "sampled",
+    "softmax.samples": 256, "training.steps": 200, "training.batch": 32, "training.learning_rate": 0.01,
+    "training.schedule": "exponential", "training.decay": 0.1, "training.decay_every": 200, "training.clip": 1.0,
+    "training.record_every": 20, "tested": 160, "looked_at": 6, "initial.characters": 80, "seeds": 5,
 }  # fmt: skip
 PAPER: Mapping[str, object] = {}

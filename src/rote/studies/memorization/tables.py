@@ -21,6 +21,7 @@ SEED = Column("seed", "random seed of the network", "label")
 NORM = Column("norm", "squared: as the source stored and drew it; l2: as its formula says", "label")
 SHARE, REACH = "share on previous words", "reach in characters"
 NORMS = ("squared", "l2")
+POINT = "Point at a character of the figure to choose it."
 
 
 @dataclass(frozen=True)
@@ -213,5 +214,5 @@ def paragraph_table(networks: Iterable[Looked], words: Words, note: str) -> Tabl
     )
     return Table.make(
         "paragraph", "Connectivity of the paragraph", columns, rows, place="Connectivity figure", details=True,
-        figure="memorization-paragraph", note=note, options={"selected": 106},
+        figure="memorization-paragraph", note=f"{note} {POINT}".strip(), options={"selected": 106},
     )  # fmt: skip
