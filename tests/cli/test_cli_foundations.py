@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import NO_TORCH, Answer, python
+from test_cli_documents import blocks, commands
 
 CLAIMS = {
     "elman-xor": ("elman-xor-drop", "elman-xor-everywhere"),
@@ -108,3 +109,16 @@ def test_tasks_are_listed_and_a_study_is_shown_without_torch(call, folder):
     answer = python(NO_TORCH, "show", "elman-lexicon", cwd=folder)
     assert answer.code == 0, answer.err
     assert {"elman", "agreement", "selection"} <= set(call("list", "tasks").out.split())
+
+
+def test_the_page_runs_and_its_commands_name_what_there_is(call, folder):
+    answer = python("\n".join(blocks("docs/foundations.md", "python")), cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "| " in answer.out
+    from rote.config import parse_overrides
+    from rote.studies import studies
+
+    for line in commands("docs/foundations.md"):
+        words = line.split()[2:]
+        overrides = parse_overrides(word for word in words if "=" in word)
+        assert studies[words[0]]().resolve("paper" if "paper" in words else "quick", overrides)
