@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rote import chalk
-from rote.chalk import Operation, Tensor, data, nn, ops, optim, tensor_op, to_dot, to_svg
+from rote.chalk import Operation, Tensor, data, fused, nn, ops, optim, tensor_op, to_dot, to_svg
 
 
 def test_backward_again_adds_as_much_again() -> None:
@@ -79,6 +79,23 @@ def test_gradients_are_zeros_before_anything_arrives_and_can_be_changed_in_place
     assert b.grad.tolist() == [1.0, 1.0], "two tensors must not share one array"
     a.grad = np.zeros(2)
     assert a.grad.tolist() == [0.0, 0.0]
+
+
+def test_a_backward_that_writes_into_what_it_is_given_harms_no_other() -> None:
+    @tensor_op
+    class careless(Operation):
+        @staticmethod
+        def forward(ctx: list[Any], a: Any) -> Any:
+            return 3 * a
+
+        @staticmethod
+        def backward(ctx: list[Any], grad_output: Any) -> Any:
+            grad_output *= 3
+            return [grad_output]
+
+    x, y = Tensor(np.ones(2)), Tensor(np.ones(2))
+    ops.reduce_sum(careless(x) + careless(y)).backward()
+    assert (x.grad.tolist(), y.grad.tolist()) == ([3, 3], [3, 3])
 
 
 def test_large_numbers_do_not_overflow() -> None:
@@ -198,18 +215,35 @@ def test_an_operation_may_leave_out_a_gradient_or_the_list_around_a_single_one()
     assert a.grad.tolist() == [2, 2]
 
 
+def lm_loss(targets: Any, mask: Any) -> Tensor:
+    """Hidden states as ``rnn`` leaves them, time first in memory: labels in another order must not pass."""
+    states = nn.RNN(3, 4)(Tensor(np.ones((2, 3, 3))))
+    return fused.linear_cross_entropy(states, Tensor(np.ones((4, 5))), Tensor(np.ones(5)), targets, mask=mask)
+
+
 MISTAKES = [
     (lambda: Tensor(np.ones((3, 2))) + np.ones(4), ValueError, r"^add of shapes \(3, 2\), \(4,\): "),
     (lambda: Tensor(np.ones((3, 2))) @ np.ones((3, 2)), ValueError, r"^matmul of shapes \(3, 2\), \(3, 2\): "),
     (lambda: Tensor(np.ones(2)).backward(), ValueError, r"one number, a loss. This has shape \(2,\)"),
     (lambda: Tensor(np.ones(2)) ** Tensor(2.0), TypeError, "a number as its exponent. Got Tensor"),
-    (lambda: Tensor(object()), TypeError, "A Tensor holds numbers. Got object"),
+    (lambda: Tensor(object()), TypeError, "A Tensor holds numbers. Got object of object"),
+    (lambda: Tensor(["a", "b"]), TypeError, "A Tensor holds numbers. Got list of <U1"),
+    (lambda: list(Tensor(1.0)), TypeError, "A single number cannot be iterated over"),
     (lambda: Tensor(np.ones(2))[5], IndexError, r"^pick of shapes \(2,\): "),
     (lambda: nn.Embedding(3, 2)(np.array([0, 3])), IndexError, "lookup_rows of .*labels must be 0 to 2. Got 0 to 3"),
     (lambda: nn.Embedding(3, 2)(np.array([-1])), IndexError, "labels must be 0 to 2. Got -1 to -1"),
     (lambda: nn.Embedding(3, 2)(np.array([0.0])), ValueError, "labels are whole numbers. Got float64"),
     (lambda: ops.cross_entropy(Tensor(np.ones((1, 3))), [3]), IndexError, "labels must be 0 to 2. Got 3 to 3"),
-    (lambda: ops.cross_entropy(Tensor(np.ones((1, 3))), [0], mask=[0]), ValueError, "The mask leaves no position"),
+    (lambda: ops.cross_entropy(Tensor(np.ones((1, 3))), [0], mask=[0]), ValueError, "No position is left"),
+    (lambda: ops.cross_entropy(Tensor(np.ones((0, 3))), np.zeros(0, int)), ValueError, "No position is left"),
+    (lambda: ops.cross_entropy(Tensor(np.ones((4, 3))), [0, 1]), ValueError, r"targets must have .* \(4,\) .* \(2,\)"),
+    (lambda: lm_loss(np.zeros(6, int), None), ValueError, r"targets must have the shape \(2, 3\) .* Got \(6,\)"),
+    (lambda: lm_loss(np.zeros((2, 3), int), [1, 1]), ValueError, r"mask must have the shape \(2, 3\) .* Got \(2,\)"),
+    (lambda: lm_loss(np.full((2, 3), 9), None), IndexError, "linear_cross_entropy of .* labels must be 0 to 4. Got 9"),
+    (lambda: nn.RNN(3, 4)(Tensor(np.ones((2, 3)))), ValueError, r"rnn of shapes .*: expected \[batch, time, input\]"),
+    (lambda: nn.RNN(3, 4)(Tensor(np.ones((2, 5, 3))), Tensor(np.ones(4))), ValueError, r"a state \[batch, hidden\]"),
+    (lambda: nn.RNN(3, 4)(Tensor(np.ones((2, 5, 2)))), ValueError, "rnn of shapes .*mismatch"),
+    (lambda: ops.stack(*nn.unroll(nn.RNNCell(3, 4), Tensor(np.ones((2, 0, 3))))), ValueError, "of no steps"),
     (lambda: optim.SGD([]), ValueError, "An optimizer needs parameters. Got none"),
     (lambda: optim.SGD([Tensor([1, 2])]), TypeError, "must hold floating point numbers. .* holds int64"),
     (lambda: nn.Dropout(1.0), ValueError, "at least 0 and below 1. Got 1.0"),
@@ -249,6 +283,7 @@ def test_the_graph_is_drawn_with_values_and_gradients() -> None:
     assert dot.count(" -> ") == len(loss.get_graph_above())
     assert '\\"quoted\\"' in dot
     assert to_svg(Tensor(1.0)).count("<rect") == 1
+    assert "value [1, 0]" in to_svg(Tensor([True, False]) * Tensor(True))
 
 
 def test_a_tensor_says_what_it_is() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.chalk.ops import check_labels, is_time_first, tokens_in
+from rote.chalk.ops import check_targets, is_time_first
 from rote.chalk.tensor import Array, Ctx, Operation, tensor_op
 
 # The C library on Linux gives memory back to the system after every training step, to fetch it anew in the next, which
@@ -25,6 +25,8 @@ class rnn(Operation):
 
     @staticmethod
     def forward(ctx: Ctx, x: Array, w_x: Array, w_h: Array, b: Array, initial: Array | None = None) -> Array:
+        if x.ndim != 3 or (initial is not None and initial.shape != (len(x), len(w_h))):
+            raise ValueError("expected [batch, time, input], weights, and where it is given a state [batch, hidden].")
         batch, time, size = x.shape
         x = np.ascontiguousarray(x.swapaxes(0, 1)).reshape(time * batch, size)
         states = np.empty((time + 1, batch, len(w_h)), np.result_type(x, w_h))
@@ -63,13 +65,13 @@ class linear_cross_entropy(Operation):
 
     @staticmethod
     def forward(ctx: Ctx, h: Array, w: Array, b: Array, targets: Array, mask: Any = None) -> Any:
-        check_labels(targets, w.shape[1])
         mask = None if mask is None else np.asarray(getattr(mask, "value", mask), w.dtype)
+        check_targets(targets, mask, h.shape[:-1], w.shape[1])
         swap = is_time_first(h)
         if swap:
             h, targets, mask = h.swapaxes(0, 1), targets.T, None if mask is None else mask.T
         flat, targets = h.reshape(-1, len(w)), targets.ravel()
-        share = 1 / max(1, len(targets)) if mask is None else mask.ravel() / tokens_in(mask)
+        share = 1 / len(targets) if mask is None else mask.ravel() / mask.sum()
         scores = w.T @ flat.T  # [label, position]: sums over labels are faster along the first axis
         scores += b[:, None]
         scores -= scores.max(axis=0)

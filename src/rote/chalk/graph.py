@@ -112,8 +112,8 @@ def _lines(node: Tensor) -> tuple[str, str, str]:
 
 def _short(array: Any) -> str:
     if np.ndim(array) == 0:
-        return f"{array:.4g}"
+        return f"{float(array):.4g}"
     if np.size(array) <= 2 and np.ndim(array) == 1:
-        return "[" + ", ".join(f"{number:.3g}" for number in array) + "]"
+        return "[" + ", ".join(f"{float(number):.3g}" for number in array) + "]"
     shape = "x".join(str(size) for size in np.shape(array))
     return f"{shape}, norm {np.linalg.norm(array):.3g}"

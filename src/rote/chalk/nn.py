@@ -41,7 +41,7 @@ class Module:
 
     def parameters(self) -> list[Tensor]:
         """Every tensor that is no result of others, each once, however many names it has."""
-        return [part for part in self._parts({}) if isinstance(part, Tensor) and not part.parents]
+        return [part for part in self._parts() if isinstance(part, Tensor) and not part.parents]
 
     def zero_grad(self) -> None:
         for parameter in self.parameters():
@@ -55,7 +55,7 @@ class Module:
         return self
 
     def train(self, mode: bool = True) -> Module:
-        for part in self._parts({}):
+        for part in self._parts():
             if isinstance(part, Module):
                 part.training = mode
         return self
@@ -63,9 +63,9 @@ class Module:
     def eval(self) -> Module:
         return self.train(False)
 
-    def _parts(self, seen: dict[int, Any]) -> Iterator[Any]:
-        """This module and all that it is made of; ``seen`` by identity, because modules may be tied."""
-        pending: list[Any] = [self]
+    def _parts(self) -> Iterator[Any]:
+        """This module and all that it is made of, each once: modules may be tied, or know each other."""
+        seen, pending = dict[int, Any](), list[Any]([self])
         while pending:
             part = pending.pop()
             if id(part) in seen or not isinstance(part, Tensor | Module | list | tuple | dict):

@@ -257,11 +257,23 @@ def check_labels(labels: Array, count: int) -> None:
         raise IndexError(f"labels must be 0 to {count - 1}. Got {labels.min()} to {labels.max()}.")
 
 
+def check_targets(targets: Array, mask: Array | None, positions: tuple[int, ...], count: int) -> None:
+    """One label for each position of the logits, at least one that counts."""
+    check_labels(targets, count)
+    for name, given in (("targets", targets), ("mask", mask)):
+        if given is not None and given.shape != positions:
+            raise ValueError(f"The {name} must have the shape {positions} of the positions. Got {given.shape}.")
+    if not targets.size or (mask is not None and not mask.any()):
+        raise ValueError("No position is left, so there is no mean of their losses.")
+
+
 def mse_loss(predicted: Tensor, targets: Tensor) -> Tensor:
     return reduce_mean((predicted - targets) ** 2)
 
 
 def stack(*parts: Tensor, axis: int = 0) -> Tensor:
+    if not parts:
+        raise ValueError("stack takes at least one tensor. Got none, as of a sequence of no steps.")
     shape = list(parts[0].shape)
     shape.insert(axis if axis >= 0 else len(shape) + 1 + axis, 1)
     return concat(*[reshape(part, shape=tuple(shape)) for part in parts], axis=axis)
@@ -270,15 +282,7 @@ def stack(*parts: Tensor, axis: int = 0) -> Tensor:
 def cross_entropy(logits: Tensor, targets: Any, mask: Any = None) -> Tensor:
     """Mean of -log softmax(logits)[target] over the positions that the mask (1 = a real token) leaves."""
     targets = np.asarray(targets.value if isinstance(targets, Tensor) else targets)
-    check_labels(targets, logits.shape[-1])
+    mask = None if mask is None else np.asarray(mask.value if isinstance(mask, Tensor) else mask, logits.dtype)
+    check_targets(targets, mask, logits.shape[:-1], logits.shape[-1])
     losses = -log_softmax(logits)[(*np.indices(targets.shape, sparse=True), targets)]
-    if mask is None:
-        return reduce_mean(losses)
-    mask = np.asarray(mask.value if isinstance(mask, Tensor) else mask, logits.dtype)
-    return reduce_sum(losses * mask) / tokens_in(mask)
-
-
-def tokens_in(mask: Array) -> float:
-    if not mask.any():
-        raise ValueError("The mask leaves no position, so there is no mean of their losses.")
-    return float(mask.sum())
+    return reduce_mean(losses) if mask is None else reduce_sum(losses * mask) / float(mask.sum())

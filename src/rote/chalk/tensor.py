@@ -82,11 +82,10 @@ class Tensor:
 
     def __init__(self, value: Any, parents: Iterable[Tensor] = (), name: str | None = None) -> None:
         self.value: Any = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value)
-        if self.value.dtype == object:
-            raise TypeError(f"A Tensor holds numbers. Got {type(value).__name__}.")
+        if self.value.dtype.kind not in "fiub":
+            raise TypeError(f"A Tensor holds numbers. Got {type(value).__name__} of {self.value.dtype}.")
         self.parents, self.name = tuple(parents), name
         self._grad: Array | None = None  # made when it is first needed
-        self._own = True  # False: _grad is an array that others may use too
         self._operation: type[Operation] | None = None
         self._ctx: Ctx = []
 
@@ -94,15 +93,11 @@ class Tensor:
     def grad(self) -> Array:
         """Zeros as long as nothing has arrived."""
         if self._grad is None:
-            self.grad = np.zeros(self.shape)
-        elif not self._own:
-            self.grad = self._grad
-        return self._grad  # type: ignore[return-value]
+            self._grad = np.zeros(self.shape, self._grad_dtype())
+        return self._grad
 
     @grad.setter
     def grad(self, gradient: Any) -> None:
-        """A copy, in the precision of the value."""
-        self._own = True
         self._grad = None if gradient is None else np.array(gradient, self._grad_dtype())
 
     def backward(self) -> None:
@@ -126,11 +121,10 @@ class Tensor:
                     parent._receive(gradient)
 
     def _receive(self, gradient: Any) -> None:
-        """Add to the gradient. The first is kept as it came and copied when needed: others may use that array too."""
         if self._grad is None:
-            self._grad, self._own = np.asarray(gradient, self._grad_dtype()), False
+            self.grad = gradient  # a copy: an operation may hand one array to several parents
         else:
-            self.grad += gradient
+            self._grad += gradient
 
     def _topo_sort(self) -> list[Tensor]:
         """All tensors behind this one, each after its parents; itself last. A loop, so that no graph is too deep."""
@@ -172,6 +166,11 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same array without its history."""
         return Tensor(self.value, name=self.name)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.shape:
+            raise TypeError("A single number cannot be iterated over.")
+        return (self[place] for place in range(self.shape[0]))
 
     def __repr__(self) -> str:
         made = f", name={self.name!r}" if self.name else ""
