@@ -126,9 +126,16 @@ def cluster(
 ) -> ClusterTree:
     """The tree of mean states per label, joined from the nearest on.
 
-    labels: one per position, whole numbers [batch, time] or lists of names (None: left out); padding is never counted.
-    layer: -1 is the top; a layer of two directions gives both together, (layer, direction) one of them. In place of a
-    trace any vectors [batch, time, unit] or [sample, unit] can be given.
+    - trace: or any vectors [batch, time, unit] or [sample, unit] in its place.
+    - labels: one per position, whole numbers [batch, time] or lists of names (None: left out); padding never counts.
+    - layer: -1 is the top; a layer of two directions gives both together, (layer, direction) one of them.
+    - method, metric: how clusters are joined ("average", "ward", ...) and distances taken ("euclidean", "cosine", ...).
+
+    >>> import torch, rote
+    >>> vectors = torch.tensor([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.2]])
+    >>> tree = rote.cluster(vectors, ["cat", "dog", "eat", "run"])
+    >>> tree.contains_group(["cat", "dog"]), tree.contains_group(["dog", "eat"])
+    (True, False)
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist

@@ -129,11 +129,27 @@ def decompose(
 ) -> Parts:
     """Split the state at every step into what comes from each span and the rest (contextual decomposition).
 
-    spans: (start, end) pairs, both inclusive, the same for each sequence; or a bool tensor [batch, span, time].
-    bias: where products of biases count as relevant: "in_span" | "exclusive_end" (the off-by-one of the first public
-    code) | "never". interactions: "relevant" | "source" (an irrelevant gate on a relevant source also counts).
-    linearization: "bias_first" | "shapley". output_gate: decompose it as well. initial: the states before the first
-    step, by layer and direction or in the form that torch's module takes; irrelevant unless ``initial_relevant``.
+    - spans: (start, end) pairs, both inclusive, the same for each sequence; or a bool tensor [batch, span, time].
+    - bias: where products of biases count as relevant: "in_span" | "exclusive_end" (the off-by-one of the first public
+      code) | "never".
+    - interactions: "relevant" | "source" (an irrelevant gate on a relevant source also counts).
+    - linearization: "bias_first" | "shapley".
+    - output_gate: decompose it as well.
+    - initial: the states before the first step, by layer and direction or in the form that torch's module takes;
+      irrelevant unless ``initial_relevant``.
+
+    >>> import torch, rote
+    >>> lstm, table = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Embedding(100, 8)
+    >>> model = rote.adapt(recurrent=lstm, embedding=table, readout=torch.nn.Linear(16, 100))
+    >>> parts = rote.decompose(model, torch.tensor([[4, 8, 15, 16, 23]]), spans=[(1, 2), (0, 4)])
+    >>> parts.relevant.shape  # batch, span, time, unit
+    torch.Size([1, 2, 5, 16])
+    >>> bool(parts.relevant[0, 0, 0].any())  # nothing comes from a span before it begins
+    False
+    >>> bool(parts.error.max() < 1e-5)
+    True
+    >>> parts.probabilities(at=slice(-1, None)).shape  # what each span alone would predict at the end
+    torch.Size([1, 2, 1, 100])
     """
     model = as_model(model)
     inputs = check_inputs(model, tokens, lengths)
@@ -168,6 +184,14 @@ def decompose_all(
     """Decompose for every contiguous span, in one pass: spans are computed together as long as they agree.
 
     The spans come in the order (0, 0), (0, 1), ..., (0, T - 1), (1, 1), ...; options: those of ``decompose``.
+
+    >>> import torch, rote
+    >>> model = rote.adapt(recurrent=torch.nn.GRU(3, 5, batch_first=True))
+    >>> parts = rote.decompose_all(model, torch.randn(2, 4, 3))
+    >>> parts.relevant.shape  # 4 + 3 + 2 + 1 spans
+    torch.Size([2, 10, 4, 5])
+    >>> parts.spans[0, 3].tolist(), parts.spans[0, 4].tolist()
+    ([True, True, True, True], [False, True, False, False])
     """
     inputs = check_inputs(as_model(model), tokens, lengths)
     return decompose(model, tokens, contiguous_spans(inputs.time), lengths=lengths, **options)

@@ -136,11 +136,22 @@ def diagnose(
 ) -> Diagnosis:
     """What a linear classifier reads from activations, and the few units that suffice for it.
 
-    activations [sample, unit] or [batch, time, unit]; labels, and groups if given, one per sample or position (names
-    or whole numbers; None leaves a position out, as does ``mask``). Samples of one group are never on both sides of a
-    split: a recurrent state is the same wherever the same prefix has been read, so give each prefix a group of its
-    own. ``regularization`` is scikit-learn's C. The published settings: ranking="as_published", solver="saga",
-    iterations=100.
+    - activations: [sample, unit] or [batch, time, unit].
+    - labels, and groups if given: one per sample or position (names or whole numbers; None leaves a position out, as
+      does ``mask``).
+    - groups: samples of one group are never on both sides of a split. A recurrent state is the same wherever the same
+      prefix has been read, so give each prefix a group of its own.
+    - share: of the accuracy with all units that the functional group has to reach.
+    - regularization: scikit-learn's C.
+
+    The published settings: ranking="as_published", solver="saga", iterations=100.
+
+    >>> import torch, rote
+    >>> states = torch.randn(200, 6, generator=torch.Generator().manual_seed(0))
+    >>> labels = ["positive" if value > 0 else "negative" for value in states[:, 4]]  # unit 4 alone decides
+    >>> found = rote.diagnose(states, labels)
+    >>> found.group, found.accuracy > 0.9
+    ((4,), True)
     """
     return diagnose_by(
         (ranking,), activations, labels, groups=groups, mask=mask, share=share, splits=splits, test_share=test_share,

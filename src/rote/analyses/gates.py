@@ -78,8 +78,17 @@ class GateSaturation(Result):
 def gate_saturation(trace: Trace, low: float = 0.1, high: float = 0.9, *, update: UpdateGate = "z") -> GateSaturation:
     """How often each gate of each unit is shut or open.
 
-    Only gates, whose values lie between 0 and 1, never candidates. update: "z" takes a GRU's update gate as torch
-    defines it, "1-z" as the share of new state that it lets in, "both" gives "update" and "1 - update".
+    Only gates, whose values lie between 0 and 1, never candidates.
+
+    - low, high: a gate is shut below the one and open above the other.
+    - update: "z" takes a GRU's update gate as torch defines it, "1-z" as the share of new state that it lets in, "both"
+      gives "update" and "1 - update".
+
+    >>> import torch, rote
+    >>> model = rote.adapt(recurrent=torch.nn.GRU(3, 5, batch_first=True))
+    >>> found = rote.gate_saturation(rote.trace(model, torch.randn(2, 7, 3)))
+    >>> sorted(found.left[0]), found.right[0]["update"].shape, found.steps
+    (['reset', 'update'], torch.Size([5]), 14)
     """
     if not 0 <= low < high <= 1:
         raise UsageError(f"'low' and 'high' must satisfy 0 <= low < high <= 1. Got low={low}, high={high}.")
@@ -179,8 +188,14 @@ def activation_distribution(
 ) -> ActivationDistribution:
     """Quantiles, histogram, range and interquartile range of every unit of the states and gates.
 
-    ``levels``: quantiles beside the smallest value, the quartiles and the largest. The ``bins`` of a gate divide 0..1,
-    those of a state -1..1, or the range of its values where they go beyond.
+    - levels: quantiles beside the smallest value, the quartiles and the largest.
+    - bins: those of a gate divide 0..1, those of a state -1..1, or the range of its values where they go beyond.
+
+    >>> import torch, rote
+    >>> model = rote.adapt(recurrent=torch.nn.RNN(3, 5, batch_first=True))
+    >>> found = rote.activation_distribution(rote.trace(model, torch.randn(2, 7, 3)))
+    >>> found.iqr[0]["hidden"].shape, int(found.counts[0]["hidden"].sum())  # 5 units at 14 steps
+    (torch.Size([5]), 70)
     """
     if any(not 0 <= level <= 1 for level in levels):
         raise UsageError(f"'levels' must lie between 0 and 1. Got {list(levels)}.")

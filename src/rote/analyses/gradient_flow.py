@@ -91,9 +91,19 @@ def gradient_flow(
 ) -> GradientFlow:
     """How the loss at one step reaches back: gradients of states, step Jacobians, and dL/dW split by time step.
 
-    at: the step of the loss, counted from 0 (from the end if negative). targets: the right output for each sequence,
-    by default the model's own choice. jacobians: they cost as much as a pass for each unit; can be left out.
-    terms: also keep dL/dW_s itself for every step, not only its norm.
+    - at: the step of the loss, counted from 0 (from the end if negative).
+    - targets: the right output for each sequence, by default the model's own choice.
+    - jacobians: they cost as much as a pass for each unit; can be left out.
+    - terms: also keep dL/dW_s itself for every step, not only its norm.
+
+    >>> import torch, rote
+    >>> rnn, table = torch.nn.RNN(8, 16, batch_first=True), torch.nn.Embedding(100, 8)
+    >>> model = rote.adapt(recurrent=rnn, embedding=table, readout=torch.nn.Linear(16, 100))
+    >>> flow = rote.gradient_flow(model, torch.tensor([[1, 2, 3, 4]]), at=2)
+    >>> flow.states[0]["hidden"].shape, float(flow.states[0]["hidden"][0, 3])  # nothing reaches a later step
+    (torch.Size([1, 4]), 0.0)
+    >>> sorted(flow.weights[0]), flow.error < 1e-5
+    (['bias_hh', 'bias_ih', 'weight_hh', 'weight_ih'], True)
     """
     model = as_model(model)
     with torch.inference_mode(False):

@@ -105,8 +105,13 @@ def information(
     - a tensor with one row per sample, labels [sample] or numbers [sample, dimension]; each component then has a row
       per sample too. Estimated from nearest neighbors; whole numbers in ``inputs`` are labels.
 
-        info = rote.information((x1, x2), lambda x1, x2: model(torch.cat([x1, x2], -1)))
-        info.given[1]    # bits that the prediction takes from x2 and not from x1
+    >>> import torch, rote
+    >>> a, b = torch.tensor([0, 1]), torch.tensor([0, 1, 2])  # every value of one with every value of the other
+    >>> rote.information((a, b), lambda a, b: a).given.tolist()  # the answer is the first component
+    [1.0, 0.0]
+    >>> both = rote.information((a, b[:2]), lambda a, b: a ^ b)  # neither alone tells anything of the exclusive or
+    >>> both.alone.tolist(), both.given.tolist(), both.total
+    ([0.0, 0.0], [1.0, 1.0], 1.0)
     """
     parts = [torch.as_tensor(values) for values in inputs]
     named = tuple(names) if names is not None else tuple(f"X{number}" for number in range(1, len(parts) + 1))

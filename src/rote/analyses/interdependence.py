@@ -62,7 +62,16 @@ def interdependence(
 ) -> Interdependence:
     """How far two sets of positions do more together than apart, at every step.
 
-    first, second: bool [batch, pair, time], disjoint; options: those of ``decompose``.
+    - first, second: bool [batch, pair, time], disjoint.
+    - options: those of ``decompose``.
+
+    >>> import torch, rote
+    >>> model = rote.adapt(recurrent=torch.nn.LSTM(3, 5, batch_first=True))
+    >>> first, second = torch.zeros(2, 1, 1, 4, dtype=torch.bool)  # one sequence, one pair of sets, four steps
+    >>> first[0, 0, 0], second[0, 0, 2:] = True, True
+    >>> found = rote.interdependence(model, torch.randn(1, 4, 3), first, second).values[0, 0]
+    >>> bool(found[0] == 0), bool(found[3] > 0)  # at the first step only one of the two sets has begun
+    (True, True)
     """
     for name, mask in (("first", first), ("second", second)):
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.dim() != 3:

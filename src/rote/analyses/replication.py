@@ -38,11 +38,13 @@ def connectivity_through(
 ) -> Connectivity:
     """``connectivity`` for any differentiable model: ``forward`` gives outputs [batch, time, output] for input vectors.
 
-    vectors: [batch, time, input]. targets: LongTensor [batch, time], default the model's own choice. embedding: what
-    the vectors come from, [vocabulary, input]; with it gradients are with respect to the one-hot input. causal: the
-    model never looks ahead, so that an output needs only the steps up to it. chunk: outputs asked about at once; fewer
-    need less memory. Sequences are given to ``forward`` without their padding. Put the model into its eval mode before:
-    dropout would give every copy of a sequence another model.
+    - vectors: [batch, time, input]. Sequences are given to ``forward`` without their padding.
+    - targets: LongTensor [batch, time], default the model's own choice.
+    - embedding: what the vectors come from, [vocabulary, input]; with it gradients are those of the one-hot input.
+    - causal: the model never looks ahead, so that an output needs only the steps up to it.
+    - chunk: outputs asked about at once; fewer need less memory.
+
+    Put the model into its eval mode before: dropout would give every copy of a sequence another model.
 
     >>> import torch, rote
     >>> gru, readout = torch.nn.GRU(8, 16, batch_first=True), torch.nn.Linear(16, 100)

@@ -69,13 +69,17 @@ def suggest(
 ) -> Suggestions:
     """The words that an autocomplete model expects after a text, and the rank of a word that was meant.
 
-    after: an earlier result of the same model; if the text goes on from its text, only the rest is read. outside:
-    characters other than letters and spaces are read as spaces ("warn") or refused ("refuse").
+    - model: such as ``rote.load_autocomplete()`` gives one.
+    - after: an earlier result of the same model; if the text goes on from its text, only the rest is read.
+    - outside: characters other than letters and spaces are read as spaces ("warn") or refused ("refuse").
 
     >>> import rote
-    >>> model = rote.load_autocomplete("gru")
-    >>> typed = rote.suggest(model, "the united sta", target="states")
-    >>> len(typed.words), typed.rank <= len(model.vocabulary)
+    >>> from rote.models import AutocompleteConfig, AutocompleteModel
+    >>> words = ["<eos>", "<unknown>", "stand", "states", "united"]
+    >>> model = AutocompleteModel(AutocompleteConfig(units=8), words)  # untrained
+    >>> typed = rote.suggest(model, "the united st", target="states")
+    >>> longer = rote.suggest(model, "the united sta", after=typed)  # reads one more character
+    >>> len(longer.words), typed.rank <= len(words)
     (3, True)
     """
     if not isinstance(model, AutocompleteModel):

@@ -25,11 +25,19 @@ Model = TypeVar("Model", bound=nn.Module)
 def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest: float = 0.01) -> Model:
     """A copy of the model with only the strongest share of the neurons of each recurrent layer.
 
-    by: "edges" counts, among the ``strongest`` share of the layer's weights, those that a neuron receives or sends
-    (equal counts: by "mean"); "mean" and "max" take the absolute weights that it receives or sends. Everything into
-    and out of the other neurons is zero, biases too: from a zero state they stay at zero, also under training, in a
-    Rote model and inside nn.RNN, nn.LSTM and nn.GRU. What a module of your own does with their output is not known:
-    there the weights that read it stay as they are; pass it through rote.adapt() to have them cut as well.
+    - keep: the share of neurons, at least one in each layer.
+    - by: "edges" counts, among the ``strongest`` share of the layer's weights, those that a neuron receives or sends
+      (equal counts: by "mean"); "mean" and "max" take the absolute weights that it receives or sends.
+
+    Everything into and out of the other neurons is zero, biases too: from a zero state they stay at zero, also under
+    training, in a Rote model and inside nn.RNN, nn.LSTM and nn.GRU. What a module of your own does with their output is
+    not known: there the weights that read it stay as they are; pass it through rote.adapt() to have them cut as well.
+
+    >>> import torch, rote
+    >>> model = rote.adapt(recurrent=torch.nn.GRU(3, 20, batch_first=True))
+    >>> small = rote.prune(model, keep=0.1)
+    >>> int(rote.trace(small, torch.randn(1, 4, 3)).hidden[0].any(1).sum())  # neurons that are ever active
+    2
     """
     pruned = copy.deepcopy(model)
     kept = strong_neurons(pruned, keep, by=by, strongest=strongest)
@@ -57,9 +65,17 @@ def substitute(
 ) -> Model:
     """A copy of a model with a part of another, frozen, and the rest retrained if ``retrain`` is given.
 
-    part: the beginning of parameter names, such as "embedding", "readout", "recurrent.0.weight_ih" (of the first cell),
-    or several of them. Both models must have the same parameters there. Those of the copy get requires_grad=False;
-    then ``retrain(copy, names)`` is called with their names and trains the copy as it likes.
+    - part: the beginning of parameter names, such as "embedding", "readout", "recurrent.0.weight_ih" (of the first
+      cell), or several of them. Both models must have the same parameters there.
+    - retrain: called as ``retrain(copy, names)`` with the names of the frozen parameters (requires_grad=False); trains
+      the copy as it likes.
+
+    >>> import torch, rote
+    >>> make = lambda: rote.adapt(recurrent=torch.nn.GRU(4, 8), embedding=torch.nn.Embedding(10, 4))
+    >>> model, donor = make(), make()
+    >>> mixed = rote.substitute(model, "embedding", donor)
+    >>> torch.equal(mixed.embedding.weight, donor.embedding.weight), mixed.embedding.weight.requires_grad
+    (True, False)
     """
     for argument, model in (("into", into), ("source", source)):
         if not isinstance(model, nn.Module):

@@ -63,7 +63,17 @@ class Trace(Result):
 def trace(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None, *, initial: Any = None) -> Trace:
     """States, gates and logits at every step of every layer. Dropout does not act, whatever the model's mode.
 
-    initial: the states before the first step, by layer and direction, or in the form that torch's module takes.
+    - tokens: whole numbers [batch, time] or [time], or packed; vectors [batch, time, input] if there is no embedding.
+    - lengths: how many steps of each row count, where rows are padded.
+    - initial: the states before the first step, by layer and direction, or in the form that torch's module takes.
+
+    >>> import torch, rote
+    >>> model = rote.adapt(recurrent=torch.nn.LSTM(3, 5, num_layers=2, batch_first=True))
+    >>> found = rote.trace(model, torch.randn(2, 7, 3), lengths=[7, 4])
+    >>> found.hidden[1].shape, sorted(found.gates[0])
+    (torch.Size([2, 7, 5]), ['candidate', 'forget', 'input', 'output'])
+    >>> found.mask.sum(1).tolist()
+    [7, 4]
     """
     model = as_model(model)
     inputs = check_inputs(model, tokens, lengths)

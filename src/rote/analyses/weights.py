@@ -59,6 +59,11 @@ def weight_map(
     """A weight matrix with named rows and columns, drawn as an image.
 
     ``rows``, ``columns``: a name for each (the tokens of an embedding, say); default: their numbers.
+
+    >>> import torch, rote
+    >>> found = rote.weight_map(torch.tensor([[0.5, -2.0], [0.0, 1.0]]), rows=["red", "blue"])
+    >>> found.rows, found.row_strength.tolist()
+    (('red', 'blue'), [1.25, 0.5])
     """
     matrix = as_matrix(weight).clone()
     return WeightMap(matrix, _names(rows, "rows", matrix.shape[0]), _names(columns, "columns", matrix.shape[1]))
@@ -162,7 +167,17 @@ def neuron_graph(
 ) -> NeuronGraph:
     """The strongest share of a matrix's weights as edges: degree, polarity and how unequally they are spread.
 
-    Of equal weights the one further up, then further left, is taken first; a weight of exactly 0 is never an edge.
+    - weight: [receiver, sender], as torch keeps it; one gate of a layer is a slice of its rows.
+    - strongest: the share of all weights that are edges. Of equal weights the one further up, then further left, is
+      taken first; a weight of exactly 0 is never an edge.
+    - receivers, senders: names; default their numbers.
+
+    >>> import torch, rote
+    >>> graph = rote.neuron_graph(torch.tensor([[0.1, -3.0], [0.2, 2.0]]), strongest=0.5)
+    >>> graph.edges.tolist(), graph.weights.tolist()  # both strong weights come from neuron 1
+    ([[0, 1], [1, 1]], [-3.0, 2.0])
+    >>> graph.out_degree.tolist(), graph.gini_out
+    ([0, 2], 0.5)
     """
     matrix = as_matrix(weight).double()
     strong = strongest_of(matrix.abs().flatten(), strongest)

@@ -66,6 +66,11 @@ def adapt(
 ) -> SequenceModel:
     """A user's modules as a model that every analysis takes. Shares their weights; changes nothing on them.
 
+    - recurrent: an nn.RNN, nn.LSTM or nn.GRU as it is (layers, directions, with or without bias), or a
+      ``rote.cells.Recurrent``.
+    - embedding: without one the inputs are vectors [batch, time, input].
+    - readout: without one the outputs are the top layer's hidden states.
+
     >>> import torch, rote
     >>> lstm, table = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Embedding(100, 8)
     >>> model = rote.adapt(recurrent=lstm, embedding=table, readout=torch.nn.Linear(16, 100))
