@@ -5,12 +5,13 @@ BIN := .venv/bin
 CORE := .venv/.core-installed
 TEST := .venv/.test-installed
 
-.PHONY: reproduce test check tests browser benchmarks clean help
+.PHONY: reproduce test check tests browser docs benchmarks clean help
 
 help:
 	@echo "make reproduce   install Rote and reproduce every study (report/index.html)"
 	@echo "make test        install Rote with its test tools and run every check and test"
 	@echo "make check       only ruff, mypy and import-linter"
+	@echo "make docs        build the documentation (docs/_build/docs/index.html)"
 	@echo "make benchmarks  measure the speed figures"
 	@echo "make clean       remove .venv and caches (never the run store)"
 
@@ -31,6 +32,10 @@ tests: $(TEST) browser
 browser:
 	@sh tests/browser/ensure-chromium
 
+docs: $(TEST)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . docs/_build
+	@echo "docs/_build/docs/index.html"
+
 benchmarks: $(TEST)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
@@ -47,4 +52,4 @@ $(TEST): pyproject.toml | $(BIN)/python
 	@touch $@ $(CORE)
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

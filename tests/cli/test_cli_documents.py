@@ -87,7 +87,10 @@ def test_the_example_of_a_study_is_listed_and_shown_without_torch(example):
     assert python(program, cwd=example).code == 0
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/store.md"])
+GUIDE = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guide").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/store.md", *GUIDE])
 def test_commands_in_documents_parse(document):
     for line in commands(document):
         name = line.split()[1]
