@@ -37,6 +37,7 @@ from rote.tasks.text_files import available
 
 UNITS, LAYERS, ROWS, STEPS, WORDS = 600, 2, 64, 200, 16_386
 OUTSIDE = 0.1  # share of characters whose word is not in the vocabulary
+LARGE = ("gru", "lstm")  # of the published size
 GATES = {"gru": 3, "lstm": 4, "nested_lstm": 4}
 SENTENCE = (
     "context the formal study of grammar is an important part of education from a young age through advanced learning "
@@ -122,7 +123,7 @@ def throughput(rounds: int) -> Grid:
     words = [str(number) for number in range(WORDS)]
     batch = a_batch(WORDS)
     counted = int((batch.targets > UNKNOWN).sum())
-    for cell in ("gru", "lstm"):
+    for cell in LARGE:
         model = AutocompleteModel(AutocompleteConfig(cell, UNITS, LAYERS), words)
         ours, alone = step_of(model, batch), Products(cell, counted)
         times: list[tuple[float, float]] = []
@@ -140,18 +141,16 @@ def throughput(rounds: int) -> Grid:
 
 
 def sampling(rounds: int) -> Grid:
-    grid = Grid("one step, 1 x 160 units, 4,096 words", "exact s", "512 samples s", "times less", box=None)
-    words = [str(number) for number in range(4098)]
-    for cell in GATES:
-        times = []
-        for _ in range(rounds + 1):
-            steps = [
-                step_of(AutocompleteModel(AutocompleteConfig(cell, 160, 1), words), a_batch(4098), samples)
-                for samples in (0, 512)
-            ]
-            times.append([seconds_of(step) for step in steps])
-        exact, sampled = (statistics.median(column) for column in zip(*times[1:], strict=True))
-        grid.add_row(cell, f"{exact:.2f}", f"{sampled:.2f}", f"{exact / sampled:.1f}")
+    grid = Grid("one step of training", "words", "exact s", "samples", "sampled s", "times less", box=None)
+    sizes = [(cell, 160, 1, 4098, 512) for cell in GATES] + [(cell, UNITS, LAYERS, WORDS, 1024) for cell in LARGE]
+    for cell, units, layers, words, samples in sizes:
+        model = AutocompleteModel(AutocompleteConfig(cell, units, layers), [str(number) for number in range(words)])
+        steps = [step_of(model, a_batch(words), number) for number in (0, samples)]
+        steps[1]()  # for warming up
+        times = [[seconds_of(step) for step in steps] for _ in range(rounds)]
+        exact, sampled = (statistics.median(column) for column in zip(*times, strict=True))
+        name = f"{cell}, {layers} x {units}"
+        grid.add_row(name, str(words), f"{exact:.2f}", str(samples), f"{sampled:.2f}", f"{exact / sampled:.1f}")
     return grid
 
 

@@ -51,6 +51,12 @@ def test_the_python_of_the_analyses_page_runs(folder):
     assert answer.code == 0, answer.err
 
 
+def test_the_python_of_the_autocomplete_page_runs(folder):
+    answer = python("\n".join(blocks("docs/autocomplete.md", "python")), cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "rank of 'states': 1" in answer.out
+
+
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
     """The study of CONTRIBUTING.md as a file in a folder of its own."""

@@ -21,6 +21,7 @@ from rote.models import (
     save_autocomplete,
 )
 from rote.models.sampled_softmax import sampled_loss
+from rote.models.saved_autocomplete import FOLDER
 from rote.studies.memorization import starter
 from rote.tasks.autocomplete import UNKNOWN, AutocompleteTask, Observations
 from rote.testing import check_analysis, check_model
@@ -212,6 +213,19 @@ def test_a_saved_model_is_the_same_one(text: Observations, tmp_path: Path) -> No
     assert autocomplete_record(tmp_path / "mine") == {"note": "hello"}
     with pytest.raises(UnknownNameError, match="Unknown autocomplete model 'grue'"):
         load_autocomplete("grue")
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_models_of_the_package_know_english_and_say_how_they_were_made(cell: str) -> None:
+    model, record = load_autocomplete(cell), autocomplete_record(cell)
+    assert model.config.cell == cell
+    assert rote.suggest(model, "the president of the united sta").words[0] == "states"
+    assert record["test"]["cross_entropy"] < 4  # far from the 8.5 of a model that knows nothing
+    assert record["request"]["config"]["task"]["text"] == "text8"
+    assert sum(path.stat().st_size for path in FOLDER.glob(f"{cell}.*")) < 3e6
+    with torch.no_grad():
+        logits = model(model.encode("the study of grammar"))
+    assert logits.shape == (1, 21, len(model.vocabulary))
 
 
 def test_the_command_that_makes_the_models(

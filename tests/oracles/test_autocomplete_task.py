@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.errors import DamagedFileError, UsageError
+from rote.store.files import digest, digest_file
 from rote.tasks import text_files
 from rote.tasks.alphabet import CHARACTERS, clean, decode, encode
 from rote.tasks.autocomplete import SOURCE_SEED, UNKNOWN, AutocompleteTask, prepare
@@ -182,6 +185,42 @@ def test_a_prefix_that_is_not_text8_is_refused(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "text8" / "text8.first10000000.gz").write_bytes(gzip.compress(b"anarchism"))
     with pytest.raises(DamagedFileError, match="is not the beginning of text8"):
         load_text("text8", 1000)
+
+
+def test_text8_is_read_from_its_archive_or_from_the_smallest_prefix_that_is_long_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b" anarchism originated as a term"
+    folder = tmp_path / "text8"
+    folder.mkdir()
+    monkeypatch.setenv("ROTE_DATA", str(tmp_path))
+    monkeypatch.setattr(text_files, "cache", lambda: tmp_path / "none")
+    archive = folder / "text8.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("text8", content)
+    monkeypatch.setattr(text_files, "ZIP", replace(text_files.ZIP, sha256=digest_file(archive)))
+    assert load_text("text8", 10).content == b"anarchism"
+    assert load_text("text8", 10).origin == "text8.zip"
+    assert text_files.available()
+    prefix = text_files.Prefix("text8.first20.gz", 20, digest(content[:20]))
+    monkeypatch.setattr(text_files, "PREFIXES", (prefix,))
+    (folder / prefix.name).write_bytes(gzip.compress(content[:20]))
+    assert load_text("text8", 10).origin.startswith("text8.first20.gz")
+    assert load_text("text8", 21).origin == "text8.zip"
+
+
+def test_without_all_of_text8_the_error_names_what_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(files: object) -> None:
+        raise UsageError("Cannot download text8.zip.")
+
+    folder = tmp_path / "text8"
+    folder.mkdir()
+    monkeypatch.setenv("ROTE_DATA", str(tmp_path))
+    monkeypatch.setattr(text_files, "cache", lambda: tmp_path / "none")
+    monkeypatch.setattr(text_files, "fetch", no_network)
+    (folder / "text8.first10000000.gz").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"Cannot download.* take the 10000000 characters .* characters=10000000"):
+        load_text("text8")
 
 
 def test_typed_text_keeps_its_positions() -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 class AutocompleteProgram(Program):
     """One model on one text. ``measure`` gives, beside "loss" (validation, as a list for the training loop),
-    "training_loss" and "validation_loss" in nats, "seconds" from the beginning of training, interruptions left out,
-    and "characters_per_second" of training since the last record (None before the first update)."""
+    "training_loss" (of the softmax that is trained with, before the update) and "validation_loss" (always exact) in
+    nats, "seconds" of training from its beginning, measuring and interruptions left out, and "characters_per_second"
+    of training since the last record (None before the first update)."""
 
     model: AutocompleteModel
 
