@@ -85,6 +85,21 @@ def test_every_sentence_fits_a_template_and_every_template_is_used(classes: str)
     assert {word for sentence in found for word in sentence} == set(WORDS)
 
 
+def test_continuations_are_the_shares_of_a_long_stream() -> None:
+    expected = grammar("inclusive").continuations()
+    found, so_far = {}, ()
+    stream = ElmanTask("lexicon", 40_000).training(0)
+    for symbol, place, following in zip(stream.symbols[:-1], stream.place, stream.symbols[1:], strict=False):
+        so_far = (*so_far, int(symbol)) if place else (int(symbol),)
+        found.setdefault(so_far, np.zeros(len(WORDS)))[following] += 1
+    assert set(found) <= set(expected)
+    assert all(values.sum() == pytest.approx(1.0) for values in expected.values())
+    for beginning, counts in found.items():
+        total, chances = counts.sum(), expected[beginning]
+        assert not counts[chances == 0].any()
+        assert (np.abs(counts - total * chances) <= 5.5 * np.sqrt(total * chances * (1 - chances)) + 3).all()
+
+
 def test_broad_classes_contain_the_narrow_ones_only_where_they_are_inclusive() -> None:
     broad, listed = grammar("inclusive").classes, grammar("listed").classes
     assert set(broad["NOUN-ANIM"]) == set(LISTED["NOUN-ANIM"] + LISTED["NOUN-HUM"] + LISTED["NOUN-AGRESS"])

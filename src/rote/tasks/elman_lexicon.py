@@ -9,6 +9,9 @@ gives 27,534, 27,354 and 27,454 for one and the same stream.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -97,6 +100,24 @@ class Grammar:
             for place, name in enumerate(template):
                 made[rows, place] = random.choice(members[name], len(rows))
         return made[made >= 0], (made >= 0).sum(1)
+
+    def continuations(self) -> dict[tuple[int, ...], NDArray[np.float64]]:
+        """Every beginning of a sentence, by the numbers of its words -> probability of each word that follows; after
+        a whole sentence another begins. What a perfect predictor would say."""
+        number = {word: index for index, word in enumerate(self.words)}
+        chances: dict[tuple[int, ...], NDArray[np.float64]] = defaultdict(lambda: np.zeros(len(self.words)))
+        ends: dict[tuple[int, ...], float] = defaultdict(float)
+        for template in self.templates:
+            members = [self.classes[name] for name in template]
+            share = 1 / len(self.templates) / math.prod(map(len, members))
+            for sentence in itertools.product(*members):
+                words = tuple(number[word] for word in sentence)
+                ends[words] += share
+                for place, word in enumerate(words):
+                    chances[words[:place]][word] += share
+        first = chances.pop(())
+        whole = {words: chances[words] + ends[words] * first for words in {*chances, *ends}}
+        return {words: values / values.sum() for words, values in whole.items()}
 
 
 @cache

@@ -63,7 +63,7 @@ class LexiconStudy(Study[LexiconConfig]):
     """Do the hidden states of a network that predicts words group them by class, and is it the network that does?"""
 
     name = "elman-lexicon"
-    version = 1
+    version = 2
     source = published.SOURCE
     place = "Power of RNNs; Elman 1990, p. 195-206, Figures 7 to 9"
     title = "Lexical classes"
@@ -85,14 +85,16 @@ class LexiconStudy(Study[LexiconConfig]):
         "All tokens are compared with the words' means; the article clusters them.",
         "The lecture calls the network a vanilla RNN language model. The part 'language model' is one of today: tanh, "
         "cross entropy, truncated backpropagation, Adam.",
-        "Preset quick: fewer seeds, and the first 8,000 words are read.",
+        "Preset quick: four passes, fewer seeds, and the first 8,000 words are read.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
             "training.passes": 0.5, "training.hidden": 10, "language_model.hidden": 10, "language_model.passes": 0.5,
             "sentences": 1000, "seeds": 2, "together": 2, "read": 2000,
         },
-        "quick": {"seeds": 6, "together": 3, "read": 8000},
+        "quick": {
+            "training.passes": 4.0, "language_model.passes": 4.0, "seeds": 6, "together": 3, "read": 8000,
+        },
         "paper": {},
     }  # fmt: skip
     default = LexiconConfig()

@@ -15,7 +15,7 @@ from rote.analyses.clustering import ClusterTree, cluster
 from rote.store import Table
 from rote.studies.foundations.elman_training import Prediction
 from rote.tasks.elman import Stream
-from rote.tasks.elman_lexicon import UNSEEN, WORDS
+from rote.tasks.elman_lexicon import UNSEEN, WORDS, Grammar
 
 LINKAGES = ("average", "ward")
 REPLACED = "man"  # by the unseen word, in Figure 8
@@ -42,6 +42,15 @@ class Likelihood:
         np.add.at(counts, (which, symbols[1:]), 1.0)
         shares = counts / counts.sum(1, keepdims=True)
         return np.asarray(shares[which] @ self.stream.codes)
+
+
+def by_grammar(stream: Stream, source: Grammar) -> Prediction:
+    """What is predicted by someone who knows the templates and their words: the best there is."""
+    following, so_far, found = source.continuations(), tuple[int, ...](), []
+    for symbol, place in zip(stream.symbols[:-1].tolist(), stream.place.tolist(), strict=False):
+        so_far = (*so_far, symbol) if place else (symbol,)
+        found.append(following[so_far])
+    return Prediction(stream, np.stack(found) @ stream.codes[: len(source.words)])
 
 
 def prediction_row(found: Prediction, likelihood: NDArray[np.float64]) -> Row:

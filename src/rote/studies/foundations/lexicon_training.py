@@ -28,13 +28,14 @@ from rote.studies.foundations.elman_training import (
     train_networks,
 )
 from rote.tasks.elman import Stream
+from rote.tasks.elman_lexicon import grammar
 from rote.training import Program, TrainingConfig, choose_device, train
 
 if TYPE_CHECKING:
     from rote.studies.foundations.elman_lexicon import LexiconConfig, WordModel
     from rote.studies.study import Progress
 
-COUNTS, MODEL = counts_name(2), "language model"
+COUNTS, MODEL, GRAMMAR = counts_name(2), "language model", "the grammar itself"
 ROWS = 10  # in which a stream is read by a language model, each from a state of zeros
 Found = Mapping[str, Sequence[Prediction]]
 PREDICTION = (
@@ -76,6 +77,7 @@ def elman_networks(config: LexiconConfig, run: Run, progress: Progress) -> list[
         TRAINED: program.predictions(program.model, program.tested),
         UNTRAINED: program.predictions(untrained, program.tested),
         COUNTS: program.counted(2, program.tested),
+        GRAMMAR: [measures.by_grammar(stream, grammar(config.classes)) for stream in program.tested],
     }
     unseen = {
         TRAINED: program.predictions(program.model, changed), UNTRAINED: program.predictions(untrained, changed)
@@ -113,6 +115,8 @@ def measured(
             labels = {"network": name, "seed": seed}
             quality = measures.prediction_row(prediction, likelihoods[index])
             rows["prediction"].append({**labels, "words": len(whole[index].symbols), **quality})
+            if name == GRAMMAR:
+                continue
             means = counted[index] if name == COUNTS else measures.mean_states(prediction)
             rows["groups"] += [{**labels, **row} for row in measures.group_rows(means, published.LEXICON_GROUPS)]
             if seed == 0:
