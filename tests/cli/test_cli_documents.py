@@ -57,6 +57,12 @@ def test_the_python_of_the_autocomplete_page_runs(folder):
     assert "rank of 'states': 1" in answer.out
 
 
+def test_the_python_of_the_page_on_everyday_uses_runs(folder):
+    answer = python("\n".join(blocks("docs/everyday.md", "python")), cwd=folder)
+    assert answer.code == 0, answer.err
+    assert re.search(r"^majority 0\.\d+\nown 0\.\d+\n\['(positive|negative)'\]$", answer.out, re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
     """The study of CONTRIBUTING.md as a file in a folder of its own."""
@@ -96,7 +102,7 @@ def test_the_example_of_a_study_is_listed_and_shown_without_torch(example):
 GUIDE = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/store.md", *GUIDE])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/store.md", "docs/everyday.md", *GUIDE])
 def test_commands_in_documents_parse(document):
     for line in commands(document):
         name = line.split()[1]

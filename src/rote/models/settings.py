@@ -130,6 +130,7 @@ class TextModelConfig:
     output_dropout: float = 0.0  # of the states that are read out
 
     def __post_init__(self) -> None:
+        known_cells(self.cell)
         at_least(self, 1, "embedding", "hidden", "layers")
         for name in ("word_dropout", "embedding_dropout", "layer_dropout", "output_dropout"):
             if not 0 <= getattr(self, name) < 1:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, TypeVar
 from rote.claims import Estimate, Tables, mean, paired_difference
 from rote.config import resolve
 from rote.errors import UnknownNameError, UsageError
-from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import published
 from rote.studies.foundations.text_settings import TextConfig, check_network
@@ -49,8 +48,8 @@ class TextStudy(Study[C]):
             config = self._for_own_files(config, overrides)
         if not config.variants:
             raise UsageError(f"'variants' must name a network to train: {', '.join((OWN, *self.known))}.")
-        variants = [self._variant(config, name) for name in config.variants]  # refuses what does not go together
-        known_cells(*(variant.model.cell for variant in variants))
+        for name in config.variants:  # refuses what does not go together
+            self._variant(config, name)
         return replace(config, task=config.task.resolved())
 
     def _for_own_files(self, config: C, overrides: Mapping[str, object]) -> C:
