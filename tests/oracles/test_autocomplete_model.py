@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
 import rote
+from rote.cells import cells, stack
 from rote.errors import UnknownNameError, UsageError
 from rote.models import (
     AutocompleteConfig,
@@ -20,6 +22,7 @@ from rote.models import (
     many_words,
     save_autocomplete,
 )
+from rote.models.ragged import run_ragged
 from rote.models.sampled_softmax import sampled_loss
 from rote.models.saved_autocomplete import FOLDER
 from rote.studies.memorization import starter
@@ -87,6 +90,25 @@ def test_loss_and_gradients_are_those_of_plain_torch(text: Observations, cell: s
     ):
         torch.testing.assert_close(gradient, other, rtol=1e-9, atol=1e-13, msg=name)
         assert gradient.any() or weight.numel() == 0
+
+
+@pytest.mark.parametrize(("cell", "options"), [("gru", {"reset": "before"}), ("nested_lstm", {}), ("lstm", {})])
+def test_written_out_passes_are_those_of_the_steps_for_every_replica(cell: str, options: dict[str, str]) -> None:
+    """Also the gradient of the state at the beginning, which a decoder passes on to its encoder."""
+    torch.manual_seed(2)
+    stacked = stack([cells[cell](3, 4, biases="two", **options).double() for _ in range(2)])
+    by_steps = copy.copy(stacked)
+    by_steps.__class__ = type("BySteps", (type(stacked),), {})  # the equations of a subclass are not known
+    symbols = torch.randn(2, 5, 3, dtype=torch.float64, requires_grad=True)
+    start = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    tokens, sizes = torch.randint(0, 5, (2, 8)), (3, 2, 2, 1)
+    wanted = [symbols, start, *stacked.parameters()]
+    weights = torch.randn(2, 8, 4, dtype=torch.float64)
+    found, expected = (run_ragged(one, symbols, tokens, sizes, start) for one in (stacked, by_steps))
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+    made, other = (torch.autograd.grad((value * weights).sum(), wanted) for value in (found, expected))
+    for one, two in zip(made, other, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-13)
 
 
 def test_the_row_of_padding_stays_zero(text: Observations) -> None:

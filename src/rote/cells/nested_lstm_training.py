@@ -32,7 +32,7 @@ def run_nested_lstm(
 ) -> Float[Tensor, "replica token unit"]:
     """All hidden states. ``table``: the inputs' part of the outer gates, with the bias; ``entries``: which of its rows
     each token reads; ``inner`` and ``bias``: weights of the inner level on [x, y]; ``start``: every part of the state
-    at the beginning, a constant. Gradients reach the table, the weights and the bias."""
+    at the beginning. Gradients reach all of them."""
     arguments = (table, entries, weight, inner, bias, start, tuple(sizes))
     states: Tensor = _NestedLSTM.apply(*arguments)  # type: ignore[no-untyped-call]
     return states
@@ -72,11 +72,8 @@ class _NestedLSTM(torch.autograd.Function):
             c = torch.mul(inner_o, bend(d, bent_d), out=c_now)
             h = torch.mul(o, bend(c, bent_c), out=h_now)
         ctx.save_for_backward(entries, weight, inner, start, states)
-        ctx.kept, ctx.sizes, ctx.entries = (
-            (outer_gates, inner_gates, both, outer, deep, bent, deep_bent),
-            sizes,
-            len(table),
-        )
+        ctx.kept = (outer_gates, inner_gates, both, outer, deep, bent, deep_bent)
+        ctx.sizes, ctx.entries = sizes, len(table)
         return states
 
     @staticmethod
@@ -115,7 +112,8 @@ class _NestedLSTM(torch.autograd.Function):
             outer_gates.flatten(0, 1), entries.flatten(), ctx.entries, -1, False
         )
         d_weight = torch.bmm(outer_gates.mT, before(states, start, ctx.sizes))
-        return d_table, None, d_weight, torch.bmm(inner_gates.mT, both), inner_gates.sum(1), None, None
+        d_inner, d_bias = torch.bmm(inner_gates.mT, both), inner_gates.sum(1)
+        return d_table, None, d_weight, d_inner, d_bias, dh + dc + dd, None
 
 
 def _outer_slopes(gates: Tensor, memory: Tensor, bent: Tensor) -> tuple[Tensor, Tensor]:
