@@ -11,7 +11,6 @@ give the same weights on the same machine and versions. Weights are rounded to 1
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,9 +45,15 @@ class StarterConfig:
     )  # fmt: skip
 
 
-def make(cell: str, config: StarterConfig, out: Path, store: Store) -> dict[str, Any]:
+def config_of(cell: str) -> StarterConfig:
+    """A step of the Nested LSTM takes twice as long as one of the others: it gets fewer."""
+    config = resolve(StarterConfig(), {"model.cell": cell})
+    return resolve(config, {"training.steps": 900, "training.decay_every": 900}) if cell == "nested_lstm" else config
+
+
+def make(config: StarterConfig, out: Path, store: Store) -> dict[str, Any]:
     """Train one, round it, evaluate it on the test text, and save it with its record; what is recorded."""
-    config = dataclasses.replace(config, model=dataclasses.replace(config.model, cell=cell))
+    cell = config.model.cell
     request = Request("autocomplete-starter", VERSION, cell, to_plain(config), (SEED,))
     program = AutocompleteProgram(config.task, config.model, config.training, SEED, softmax=config.softmax)
     if store.finished(request) is None:
@@ -84,9 +89,9 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="other settings: training.steps=10")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    config = resolve(StarterConfig(), parse_overrides(given.set))
+    changes = parse_overrides(given.set)
     for cell in given.cells:
-        facts = make(cell, config, given.out, Store())
+        facts = make(resolve(config_of(cell), changes), given.out, Store())
         print(f"{cell}: {facts['seconds']:.0f} s, test {facts['test']}")
 
 
