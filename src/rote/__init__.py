@@ -66,6 +66,8 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "chalk":  # the teaching engine, used as rote.chalk
+        return import_module("rote.chalk")
     if name not in __all__:
         raise AttributeError(f"module 'rote' has no attribute {name!r}")
     return getattr(import_module(_ELSEWHERE.get(name, "rote.analyses")), name)
