@@ -20,6 +20,8 @@ include_patterns = ["docs/**", "tutorials/*.md", "CONTRIBUTING.md", "CHANGELOG.m
 exclude_patterns = [".*", "docs/_build", "src", "tests", "benchmarks", "report", "rote-store", "dist"]
 suppress_warnings = ["myst.header"]  # the tables of kept results have headings of the third level
 
+highlight_language = "none"  # a block says its language, or is shown as it is
+
 html_theme = "furo"
 html_title = "Rote"
 html_static_path = ["_static"]

@@ -41,10 +41,13 @@ def without_fields(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple
 
 
 def elsewhere(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """What ``import rote`` gives is described once: functions on its page, classes with their package."""
-    if what != "module" or name not in rote.__all__:
-        return None
-    return inspect.isclass(thing) == (app.env.docname == "docs/api/rote") or None
+    """What ``import rote`` gives is described once: functions on its page, classes with their package.
+
+    And what a façade gives is described even if all that can be said of it is its signature.
+    """
+    if what == "module" and name in rote.__all__:
+        return inspect.isclass(thing) == (app.env.docname == "docs/api/rote")
+    return False if what == "module" and inspect.isclass(thing) and not name.startswith("_") else None
 
 
 def is_inherited(thing: Any) -> bool:
@@ -65,7 +68,7 @@ def plain(lines: list[str]) -> list[str]:
         elif line.startswith("- "):
             inside = "list"
         elif indented and inside == "" and made and not made[-1].strip():
-            made += ["::", ""]
+            made += [".. code-block:: python", ""]
             inside = "code"
         elif not blank and not indented and inside in ("code", "list"):
             inside = ""

@@ -17,8 +17,7 @@ MODULES = sorted(
     for path in SOURCE.rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-# Not load_autocomplete: it needs files.
-FUNCTIONS = [name for name in rote.__all__ if inspect.isfunction(getattr(rote, name)) and name != "load_autocomplete"]
+FUNCTIONS = [name for name in rote.__all__ if inspect.isfunction(getattr(rote, name))]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -34,7 +34,13 @@ def save_autocomplete(path: Path | str, model: AutocompleteModel, dtype: torch.d
 
 def load_autocomplete(name: Path | str = "gru") -> AutocompleteModel:
     """The trained model of this name that comes with the package ("gru", "lstm", "nested_lstm"), or the one that
-    ``save_autocomplete`` wrote to this path. In evaluation mode, weights in float32."""
+    ``save_autocomplete`` wrote to this path. In evaluation mode, weights in float32.
+
+    >>> import rote
+    >>> model = rote.load_autocomplete("gru")
+    >>> rote.suggest(model, "the united sta", target="states").rank
+    1
+    """
     tree = load_tree(_path(name), KIND, VERSION)
     config = from_plain(AutocompleteConfig(), tree["config"])
     model = AutocompleteModel(config, tree["vocabulary"].split(" "))
