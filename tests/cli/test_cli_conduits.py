@@ -62,7 +62,7 @@ def test_every_table_with_a_figure_can_be_drawn(study, store, call):
 def test_the_report_shows_both_studies(store, folder):
     answer = python(NO_TORCH, "report", "--store", store[0], "--out", "out", "--preset", "smoke", cwd=folder)
     assert answer.code == 0, answer.err
-    page = (folder / "out" / "index.html").read_text()
+    page = (folder / "out" / "conduits.html").read_text()
     assert all(claim in page for claims in CLAIMS.values() for claim in claims)
 
 

@@ -42,6 +42,6 @@ def test_a_finished_study_is_read_and_drawn_without_torch(smoke, folder):
     assert (again.code, again.out) == (0, smoke[1].out)
     report = python(NO_TORCH, "report", "--store", smoke[0], "--out", "out", cwd=folder)
     assert report.code == 0, report.err
-    page = (folder / "out" / "index.html").read_text()
+    page = (folder / "out" / "realization.html").read_text()
     assert "Table 4" in page
     assert "Section 5.2" in page

@@ -65,7 +65,7 @@ def test_a_finished_study_is_read_and_reported_without_torch(smoke, folder):
     assert (again.code, again.out) == (0, first.out)
     report = python(NO_TORCH, "report", "--store", store, "--out", "out", cwd=folder)
     assert report.code == 0, report.err
-    page = (folder / "out" / "index.html").read_text()
+    page = (folder / "out" / "resistance.html").read_text()
     assert all(claim in page for claim in CLAIMS[study])
 
 

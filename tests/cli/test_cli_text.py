@@ -63,7 +63,7 @@ def test_finished_studies_are_read_again_and_drawn_without_torch(smoke, folder):
     assert (again.code, again.out.strip()) == (0, smoke[1]["tagging"].out.strip())
     report = python(NO_TORCH, "report", "--store", smoke[0], "--out", "out", cwd=folder)
     assert report.code == 0, report.err
-    page = (folder / "out" / "index.html").read_text()
+    page = (folder / "out" / "foundations.html").read_text()
     assert all(claim.id in page for name in STUDIES for claim in studies[name].claims)
 
 
