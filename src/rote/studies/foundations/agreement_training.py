@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from rote.models import KneserNey
 from rote.store import Column, Run, Table
-from rote.studies.foundations.sentence_models import SentenceProgram, larger
+from rote.studies.foundations.sentence_models import SentenceProgram, larger, shuffled
 from rote.tasks.agreement import Attractors, Items, Structure
 from rote.training import train
 
@@ -45,7 +44,7 @@ def train_and_measure(config: AgreementConfig, run: Run, progress: Progress, dev
     seeds, task = run.request.seeds, config.task
     corpora = np.stack([task.training(seed, config.sentences).tokens for seed in seeds])
     program = SentenceProgram(
-        len(task.words), config.model, config.training, seeds, _batches(corpora, seeds, config.training.batch),
+        len(task.words), config.model, config.training, seeds, shuffled(corpora, seeds, config.training.batch),
         lambda program: {"loss": program.losses(0).tolist()}, device,
     )  # fmt: skip
     before = _accuracies(config, seeds, program)
@@ -100,21 +99,3 @@ def _accuracies(config: AgreementConfig, seeds: Sequence[int], program: Sentence
 def _accuracy(items: Items, chances: NDArray[np.float64]) -> float:
     rows = np.arange(len(chances))
     return larger(chances[rows, items.right], chances[rows, items.wrong])
-
-
-def _batches(
-    corpora: NDArray[np.int64], seeds: Sequence[int], batch: int
-) -> Callable[[int], NDArray[np.int64]]:  # fmt: skip
-    """Each seed's corpus in a new order in every epoch; what does not fill a batch is left out of the epoch."""
-    per_epoch = max(1, corpora.shape[1] // batch)
-
-    @cache
-    def order(epoch: int) -> NDArray[np.int64]:
-        return np.stack([np.random.default_rng((seed, 2, epoch)).permutation(corpora.shape[1]) for seed in seeds])
-
-    def batches(step: int) -> NDArray[np.int64]:
-        epoch, within = divmod(step, per_epoch)
-        chosen = order(epoch)[:, within * batch : (within + 1) * batch]
-        return np.take_along_axis(corpora, chosen[:, :, None], axis=1)
-
-    return batches

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,3 +69,19 @@ class SentenceProgram(Program):
 def larger(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Share of pairs in which the first is larger; equal ones count half."""
     return float(((first > second) + 0.5 * (first == second)).mean())
+
+
+def shuffled(corpora: NDArray[np.int64], seeds: Sequence[int], batch: int) -> Batches:
+    """Each seed's corpus in a new order in every epoch; what does not fill a batch is left out of the epoch."""
+    per_epoch = max(1, corpora.shape[1] // batch)
+
+    @cache
+    def order(epoch: int) -> NDArray[np.int64]:
+        return np.stack([np.random.default_rng((seed, 2, epoch)).permutation(corpora.shape[1]) for seed in seeds])
+
+    def batches(step: int) -> NDArray[np.int64]:
+        epoch, within = divmod(step, per_epoch)
+        chosen = order(epoch)[:, within * batch : (within + 1) * batch]
+        return np.take_along_axis(corpora, chosen[:, :, None], axis=1)
+
+    return batches

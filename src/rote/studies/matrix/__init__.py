@@ -1,0 +1,1 @@
+"""Every analysis on every cell: what none of the sources has."""
