@@ -37,6 +37,7 @@ class Questions:
 
     tokens: Integers  # [question, time]
     cue: NDArray[np.bool_]  # [question, time]: what decides the answer
+    decided: Integers  # [question]: what the cue decides, of which the answer is one form
     right: Integers  # [question]
     wrong: Integers  # [question, alternative]
 
@@ -65,7 +66,7 @@ def _rules(seed: int, questions: int) -> Lesson:
         sentences = _two_kinds(corpus.windows(CONTEXT)[-questions:], random)
         right = sentences[:, -1]
         wrong = np.where(right == RULES.close + 1, right + SECOND_PAIR, right - SECOND_PAIR)
-        asked[name] = _questions(sentences[:, :-1], (CONTEXT,), right, wrong[:, None])
+        asked[name] = _questions(sentences[:, :-1], (CONTEXT,), right, right, wrong[:, None])
     return Lesson(RULES.symbols + SECOND_PAIR + 1, _two_kinds(RULES.training(seed).windows(CONTEXT), random), asked)
 
 
@@ -96,7 +97,7 @@ def _lookup(seed: int, questions: int) -> Lesson:
         rows = rows[np.resize(np.random.default_rng((seed, 5)).permutation(len(rows)), questions)]
         right = rows[:, -1]
         wrong = np.array([strings[strings != answer] for answer in right])
-        asked[name] = _questions(rows[:, :-1], (2, 5), right, wrong)
+        asked[name] = _questions(rows[:, :-1], (2, 5), right, right, wrong)
     return Lesson(len(names) + 1, sentences, asked)
 
 
@@ -105,13 +106,16 @@ def _agreement(seed: int, questions: int) -> Lesson:
     asked = {}
     for name, depth in DEPTHS.items():
         items: Items = task.items(seed, "phrases", depth, "opposite", questions)
-        asked[name] = _questions(items.prefix, (1,), items.right, items.wrong[:, None])
+        plural = (items.right > items.wrong).astype(np.int64)  # the plural forms have the larger numbers
+        asked[name] = _questions(items.prefix, (1,), plural, items.right, items.wrong[:, None])
     return Lesson(len(task.words), task.training(seed, SENTENCES).tokens, asked)
 
 
-def _questions(tokens: Integers, cue: tuple[int, ...], right: Integers, wrong: Integers) -> Questions:
+def _questions(
+    tokens: Integers, cue: tuple[int, ...], decided: Integers, right: Integers, wrong: Integers
+) -> Questions:
     """``cue``: places in the sentence, which the start symbol moves by one."""
     begun = np.concatenate([np.zeros((len(tokens), 1), dtype=np.int64), tokens], axis=1)
     marked = np.zeros(begun.shape, dtype=bool)
     marked[:, [place + 1 for place in cue]] = True
-    return Questions(begun, marked, right, wrong)
+    return Questions(begun, marked, decided, right, wrong)

@@ -68,10 +68,10 @@ def _interdependence(model: SequenceModel, asked: Questions) -> float:
 
 
 def _groups(model: SequenceModel, asked: Questions) -> Values:
-    """What a linear classifier reads of the answer from the last state, and the share of the units that it needs."""
+    """What a linear classifier reads from the last state of what the cue decides, and the share of units it needs."""
     state = trace(model, torch.from_numpy(asked.tokens)).hidden[0][:, -1]
     sentences = list(map(str, asked.tokens.tolist()))
-    probe = diagnose(state, asked.right.tolist(), groups=sentences, splits=2, test_share=0.25)
+    probe = diagnose(state, asked.decided.tolist(), groups=sentences, splits=2, test_share=0.25)
     units = len(probe.group) / state.shape[1]
     return {"functional groups, read": probe.group_accuracy, "functional groups, units": units}
 

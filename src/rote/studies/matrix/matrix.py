@@ -24,10 +24,12 @@ SOURCE = Source("100", "across", "Across the sources: every analysis on every ce
 class MatrixConfig:
     tasks: tuple[str, ...] = TASKS
     cells: tuple[str, ...] = ("elman", "gru", "lstm", "nested_lstm")
-    model: LanguageModelConfig = field(default_factory=lambda: LanguageModelConfig(embedding=32, hidden=64))
+    model: LanguageModelConfig = field(
+        default_factory=lambda: LanguageModelConfig(embedding=32, hidden=64, limit=0.3, cell_limit=0.3)
+    )
     training: TrainingConfig = field(
         default_factory=lambda: TrainingConfig(
-            steps=4000, batch=32, optimizer="adam", learning_rate=0.003, clip=1.0, record_every=1000
+            steps=4000, batch=32, optimizer="adam", learning_rate=0.01, clip=1.0, record_every=1000
         )
     )
     questions: int = 200  # known, and as many new
@@ -72,8 +74,8 @@ class MatrixStudy(Study[MatrixConfig]):
             "training.steps": 8, "training.record_every": 8, "questions": 16, "jacobians": 2, "seeds": 2,
         },
         "quick": {
-            "model.embedding": 16, "model.hidden": 32, "training.steps": 800, "training.learning_rate": 0.01,
-            "training.record_every": 400, "questions": 64, "jacobians": 4, "seeds": 5,
+            "model.embedding": 16, "model.hidden": 32, "training.steps": 800, "training.record_every": 400,
+            "questions": 64, "jacobians": 4, "seeds": 5,
         },
         "paper": {},
     }  # fmt: skip

@@ -13,7 +13,10 @@ MEASURES: dict[str, tuple[str, str]] = {
     "behavior, new": ("composes", "skill on new questions: right answers beyond chance"),
     "decomposition, cue": ("composes", "the same skill of what the state owes to the cue alone"),
     "connectivity, cue": ("composes", "share of the answer's gradient that goes to the cue, new questions"),
-    "functional groups, read": ("composes", "accuracy of a linear classifier of the answer on the few units it needs"),
+    "functional groups, read": (
+        "composes",
+        "accuracy of a linear classifier of what the cue decides, from few units",
+    ),
     "behavior, known minus new": ("by rote", "skill that is lost where the surroundings are new"),
     "decomposition, rest": ("by rote", "skill of what the state owes to everything but the cue, known questions"),
     "connectivity, rest": ("by rote", "share of the gradient that goes elsewhere, known questions"),
