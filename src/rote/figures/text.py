@@ -26,9 +26,10 @@ def text_training(table: Table) -> Figure:
         rule = alt.Chart(alt.NamedData("baselines")).encode(
             y="value:Q", tooltip=[alt.Tooltip("baseline:N"), alt.Tooltip("value:Q", format=".3f")]
         )
-        text = rule.mark_text(align="left", baseline="bottom", dx=2, dy=-2).encode(x=alt.value(0), text="baseline:N")
-        layers = alt.layer(rule.mark_rule(strokeDash=[3, 3]), text, lines)
-        charts.append(layers.properties(width=520 // len(panels), height=280, title=panel))
+        width = 520 // len(panels)
+        note = rule.mark_text(style="note", align="right", baseline="bottom", dx=-2, dy=-2)
+        layers = alt.layer(rule.mark_rule(style="reference"), lines, note.encode(x=alt.value(width), text="baseline:N"))
+        charts.append(layers.properties(width=width, height=280, title=panel))
     first, *others = charts
     return Figure(
         alt.hconcat(first.add_params(chosen), *others, spacing=24), {"rows": rows, "baselines": counted},
