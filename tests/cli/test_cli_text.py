@@ -123,7 +123,9 @@ def test_a_search_lists_its_trials_with_the_best_first_and_computes_none_twice(c
     assert rows[0]["score"] >= rows[1]["score"]
     assert set(rows[0]) == {"model.hidden", "score", "run"}
     before = len(Store("store").runs())
-    assert json.loads(call(*words).out) == rows
+    again = call(*words[:-1]).out
+    assert again.index(rows[0]["run"]) < again.index(rows[1]["run"])
+    assert re.search(r"^Baselines, dev: majority 0\.\d+\.$", again, re.MULTILINE)
     assert len(Store("store").runs()) == before
 
 
@@ -186,6 +188,15 @@ def test_optuna_is_asked_for_by_name_where_it_is_missing(call, monkeypatch):
     answer = call(*words)
     assert answer.code == 2
     assert "pip install 'rote[search]'" in answer.err
+
+
+def test_optuna_proposes_the_trials_where_it_is_installed(call):
+    pytest.importorskip("optuna", reason="optuna is optional: pip install 'rote[search]'")
+    words = ("search", "tagging", "training.learning_rate=0.003..0.3", "seeds=1", "--method", "optuna")
+    answer = call(*words, "--trials", "3", "--preset", "smoke", "--workers", "1", "--store", "store", "--json")
+    rates = [float(row["training.learning_rate"]) for row in json.loads(answer.out)]
+    assert len(rates) == 3
+    assert all(0.003 <= rate <= 0.3 for rate in rates)
 
 
 def test_listing_and_showing_them_needs_no_torch(folder):

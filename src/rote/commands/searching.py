@@ -54,6 +54,8 @@ class Search:
                 objective=objective,
             )  # fmt: skip
         print_rows(found.records(), as_json=self.json)
+        if found.note and not self.json:
+            print(found.note)
         return 0
 
     def _objective(self) -> Any:

@@ -132,6 +132,7 @@ def search(
             return None, None
         return chosen.of(result), result
 
+    counts = objective is None and hasattr(study, "beside")  # baselines of the study's own score
     varied = [key for key, values in space.items() if not isinstance(values, Choice) or len(values.values) > 1]
     if method == "optuna":
         found = list(_optuna(space, trials or 0, seed, chosen.best, score))
@@ -140,7 +141,8 @@ def search(
         for trial in asked:  # what would be refused later is refused now
             study.resolve(preset, {**fixed, **trial})
         found = [(trial, *score(trial)) for trial in asked]
-    return _table(name, chosen, varied, found)
+    beside = next((study.beside(result.summary.tables()) for _, _, result in found if result), "") if counts else ""
+    return _table(name, chosen, varied, found, beside)
 
 
 def _check(study: Any, space: Space, method: Method, trials: int | None) -> None:
@@ -209,7 +211,11 @@ def _optuna(
 
 
 def _table(
-    name: str, objective: Objective, varied: Sequence[str], found: Sequence[tuple[Trial, float | None, Result | None]]
+    name: str,
+    objective: Objective,
+    varied: Sequence[str],
+    found: Sequence[tuple[Trial, float | None, Result | None]],
+    beside: str = "",
 ) -> Table:
     sign = -1 if objective.best == "max" else 1
     ordered = sorted(found, key=lambda trial: (trial[1] is None, sign * (trial[1] or 0.0)))
@@ -219,7 +225,7 @@ def _table(
     ]
     about = f"{objective.column} of {objective.table}, mean over networks; the {objective.best}imum is best"
     columns = (*(Column(key, "setting", "label") for key in varied), Column("score", about), Column("run", "", "label"))
-    return Table.make("search", f"Search over settings of {name}, the best first", columns, rows)
+    return Table.make("search", f"Search over settings of {name}, the best first", columns, rows, note=beside)
 
 
 def _own_objective(study: Any) -> Objective:

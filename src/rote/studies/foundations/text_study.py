@@ -90,6 +90,12 @@ class TextStudy(Study[C]):
     def summarize(self, config: C, runs: Sequence[FinishedRun]) -> Sequence[Table]:
         return summary_tables(self.kind, self.title, self.place, collected(runs))
 
+    def beside(self, tables: Tables) -> str:
+        """For a list of scores: what counting gives on the same data."""
+        counted = [row for row in tables["outcome"].records() if row["seeds"] is None]
+        scores = ", ".join(f"{row['model']} {row['dev']:.3g}" for row in counted)
+        return f"Baselines, dev: {scores}."
+
     def _variant(self, config: C, name: str) -> C:
         changed = {} if name == OWN else self.known[name]
         made = replace(resolve(config, changed), variants=(OWN,), seeds=1)
