@@ -57,6 +57,7 @@ def test_another_seed_is_added_to_the_runs_that_are_there_and_every_figure_is_dr
         ("task.words=5000", "has 1334 different words; a vocabulary of 5000 needs as many"),
         ("task.text=nowhere.txt", "There is no file 'nowhere.txt'"),
         ("cells=elman", "'cells' must name some of gru, lstm, nested_lstm, each once"),
+        ("model.cell=lstm", "Set cells=lstm instead"),
         ("initial.characters=20", "'characters' of InitialConfig must lie in 60 to 198"),
     ],
 )

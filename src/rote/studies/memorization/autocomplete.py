@@ -36,8 +36,9 @@ class Autocomplete(Study[MemorizationConfig]):
         "A network reads a text character by character and names, at each, the word that is being typed. How far its "
         "answer depends on each earlier character (connectivity), and how often it is right with so many letters "
         "known, shows whether it uses the words before or only the letters of the word. Cost of the preset paper: "
-        "about 60 hours of one core for each of the three networks (14 278 mini-batches of 64 x 200 characters, 16 384 "
-        "words), and 1 GB of memory; with one network of each nothing is decided, --seeds 5 is five times that. "
+        "70 to 80 hours of one core for each of the three networks (14 278 mini-batches of 64 x 200 characters, 16 384 "
+        "words; at 60 GFLOP/s), and 1.5 GB of memory; with one network of each nothing is "
+        "decided, --seeds 5 is five times that. "
         "In hours instead, see docs/memorization.md: one layer of 256 units, 5000 words, 10 million characters."
     )
     deviations = (
@@ -46,9 +47,9 @@ class Autocomplete(Study[MemorizationConfig]):
         "Epochs are shuffled as a whole, the source's through a window of 10 000; Adam's epsilon is torch's.",
         "The source's defects are measured beside the corrected numbers: padding and unknown words in the accuracy "
         "graph, training and validation mixed in the loss curves, squared norm for the formula's norm.",
-        "quick: 96 units in one layer, 5000 words, 200 mini-batches of 32 with a falling learning rate, learning from "
-        "256 sampled words instead of all (tested exactly): seconds of training where the source had hours, so that "
-        "the networks know frequent words only.",
+        "quick: 64 units in one layer, 2000 words, observations of 100 characters, 500 mini-batches of 32 with a "
+        "falling learning rate, learning from 256 sampled words instead of all (tested exactly): seconds of training "
+        "where the source had hours. The word 'grammar' is not in that vocabulary.",
     )
     claims = CLAIMS
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": SMOKE, "quick": QUICK, "paper": PAPER}

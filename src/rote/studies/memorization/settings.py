@@ -53,6 +53,8 @@ class MemorizationConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds", "nested_layers", "tested", "looked_at")
+        if self.model.cell != "gru":
+            raise UsageError(f"'model.cell' is not used by this study. Set cells={self.model.cell} instead.")
         unknown = [cell for cell in self.cells if cell not in published.CELLS]
         if unknown or not self.cells or len(set(self.cells)) < len(self.cells):
             raise UsageError(f"'cells' must name some of {', '.join(published.CELLS)}, each once. Got {self.cells}.")
@@ -71,9 +73,10 @@ SMOKE: Mapping[str, object] = {
     "initial.characters": 60, "seeds": 2,
 }  # fmt: skip
 QUICK: Mapping[str, object] = {
-    "task.text": AUTO, "task.words": 5000, "model.units": 96, "model.layers": 1, "softmax.kind": "sampled",
-    "softmax.samples": 256, "training.steps": 200, "training.batch": 32, "training.learning_rate": 0.01,
-    "training.schedule": "exponential", "training.decay": 0.1, "training.decay_every": 200, "training.clip": 1.0,
-    "training.record_every": 20, "tested": 160, "looked_at": 6, "initial.characters": 80, "seeds": 5,
+    "task.text": AUTO, "task.words": 2000, "task.length": 100, "model.units": 64, "model.layers": 1,
+    "softmax.kind": "sampled", "softmax.samples": 256, "training.steps": 500, "training.batch": 32,
+    "training.learning_rate": 0.01, "training.schedule": "exponential", "training.decay": 0.2,
+    "training.decay_every": 500, "training.clip": 1.0, "training.record_every": 25, "tested": 320, "looked_at": 12,
+    "initial.characters": 80, "seeds": 5,
 }  # fmt: skip
 PAPER: Mapping[str, object] = {}

@@ -199,6 +199,7 @@ def paragraph_table(networks: Iterable[Looked], words: Words, note: str) -> Tabl
                 {
                     **looked.labels, "output": output, "character": character, "target": words.names[words.of[output]],
                     "suggestions": list(given.words[output]), "chances": [round(c, 4) for c in given.chances[output]],
+                    "rank": given.ranks[output], "chance": given.target_chances[output],
                     "relative": relative.round(3).tolist(),
                 }
             )  # fmt: skip
@@ -210,6 +211,8 @@ def paragraph_table(networks: Iterable[Looked], words: Words, note: str) -> Tabl
         Column("target", "its word", "label"),
         Column("suggestions", "the likeliest words", "label"),
         Column("chances", "their probabilities"),
+        Column("rank", "of the word among all; empty where it is not known"),
+        Column("chance", "probability of the word"),
         Column("relative", "squared connectivity of every character so far, over the largest of them"),
     )
     return Table.make(
