@@ -47,7 +47,7 @@ def memorization_training(table: Table) -> Figure:
 
 @figures.register("memorization-accuracy")
 def memorization_accuracy(table: Table) -> Figure:
-    """Accuracy by known characters, a dash for each number of suggestions (accuracy graph)."""
+    """Accuracy by known characters, a dash for each number of suggestions (accuracy graph); top 1 with its interval."""
     counted = "counted" in {column.name for column in table.columns}
     names = ("cell", "top", "k", "accuracy", "low", "high", *(("counted",) if counted else ()))
     rows = [{**row, "suggestions": f"top {row['top']}"} for row in columns_of(table, *names)]
@@ -65,7 +65,7 @@ def memorization_accuracy(table: Table) -> Figure:
         y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
         detail = [alt.Detail("suggestions:N")]
         lines = alt.layer(
-            *_band(base, rows, "accuracy", "suggestions"),
+            *_band(base.transform_filter(alt.FieldEqualPredicate(field="top", equal=1)), rows, "accuracy"),
             base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=_dash("suggestions", tops, legend=True)),
             base.mark_point(size=16, filled=True).encode(y=y, detail=detail, tooltip=tips),
         ).properties(width=640 if which is None else 360, height=280)
@@ -101,12 +101,12 @@ def memorization_share(table: Table) -> Figure:
     return Figure(alt.concat(*panels, columns=2, spacing=28), {"rows": rows}, describe(table))
 
 
-def _band(base: alt.Chart, rows: Rows, title: str, *detail: str) -> list[alt.Chart]:
+def _band(base: alt.Chart, rows: Rows, title: str) -> list[alt.Chart]:
     """The interval as an area; nothing where no row has one: an empty layer has no extent."""
     if all(row.get("low") is None or row.get("high") is None for row in rows):
         return []
     known = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(opacity=0.2, clip=True)
-    return [known.encode(y=alt.Y("low:Q", title=title), y2="high:Q", detail=[f"{name}:N" for name in detail])]
+    return [known.encode(y=alt.Y("low:Q", title=title), y2="high:Q")]
 
 
 def _known_axis() -> alt.X:
