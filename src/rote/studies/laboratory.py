@@ -32,6 +32,8 @@ class Result:
 
 
 class Laboratory:
+    """Runs studies on a store with worker processes: ``Laboratory(Store("store")).run("plane", "quick", {})``."""
+
     def __init__(
         self, store: Store, *, workers: int | None = None, device: str = "auto", display: Display | None = None
     ) -> None:

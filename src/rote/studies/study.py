@@ -27,6 +27,8 @@ Progress = Callable[[int, int], None]
 
 
 class Study(ABC, Generic[C]):
+    """One part of a source: subclass it, and enter it with ``@studies.register("name")``. See CONTRIBUTING.md."""
+
     name: ClassVar[str]
     version: ClassVar[int]  # raised when the numbers change: finished runs of another version are not used
     source: ClassVar[Source]
