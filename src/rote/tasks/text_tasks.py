@@ -75,6 +75,7 @@ class TextTask(ABC):
     encoding: str = "utf-8"
     checksum: str = ""  # of the files, filled in: other contents are other runs
     known: ClassVar[tuple[str, ...]] = ()  # corpora, the preferred one first
+    labelled: ClassVar[bool] = True  # else the words themselves are to be predicted
 
     def __post_init__(self) -> None:
         at_least(self, 1, "examples", "minimum", "largest")
@@ -92,8 +93,8 @@ class TextTask(ABC):
         """A sentence of the stand-in."""
 
     @abstractmethod
-    def number(self, parts: Parts) -> tuple[list[Part], Vocabulary, tuple[str, ...]]:
-        """Numbered parts, vocabulary and labels."""
+    def number(self, sentences: list[Sentence], vocabulary: Vocabulary, labels: tuple[str, ...]) -> Part:
+        """Inputs and targets of some sentences."""
 
     def resolved(self) -> Self:
         """With the corpus that ``auto`` stands for here and the checksum of the files; missing files are told now."""
@@ -151,11 +152,16 @@ def _load(task: TextTask) -> Corpus:
         note += f" Without a development file, every {SET_ASIDE}th training example serves as one."
     if task.lowercase:
         parts = [(path, [_lowered(sentence) for sentence in sentences]) for path, sentences in parts]
+    labels = _labels(parts) if task.labelled else ()  # of the whole file, also where only a part of it is used
     path, sentences = parts[0]
     if task.examples is not None and task.examples < len(sentences):
         chosen = np.linspace(0, len(sentences) - 1, task.examples).astype(int)
         parts[0] = (path, [sentences[place] for place in chosen])
-    numbered, vocabulary, labels = task.number(parts)
+    vocabulary = Vocabulary.of(
+        (sentence.words for sentence in parts[0][1]), task.minimum, task.largest, () if task.labelled else (START, END)
+    )
+    labels = labels or vocabulary.words
+    numbered = [task.number(sentences, vocabulary, labels) for _, sentences in parts]
     counts = ", ".join(f"{len(part)} {use}" for use, part in zip(("training", "dev", "test"), numbered, strict=False))
     unknown = float((numbered[1].inputs.values == UNKNOWN).mean())
     note += f" Sequences: {counts}; {len(vocabulary)} words; {unknown:.1%} of the words in dev are unknown."
@@ -203,13 +209,9 @@ class ClassificationTask(TextTask):
     def review(self, review: Review) -> Sentence:
         return Sentence(review.words, (review.label,), 0)
 
-    def number(self, parts: Parts) -> tuple[list[Part], Vocabulary, tuple[str, ...]]:
-        vocabulary, labels = _vocabulary(self, parts), _labels(parts)
-        made = []
-        for _, sentences in parts:
-            targets = _numbers(labels, (sentence.labels for sentence in sentences))
-            made.append(Part(_words(vocabulary, sentences), np.array(targets, dtype=np.int64)[:, 0]))
-        return made, vocabulary, labels
+    def number(self, sentences: list[Sentence], vocabulary: Vocabulary, labels: tuple[str, ...]) -> Part:
+        targets = _numbers(labels, (sentence.labels for sentence in sentences))
+        return Part(_words(vocabulary, sentences), np.array(targets, dtype=np.int64)[:, 0])
 
 
 @tasks.register("tagging")
@@ -226,13 +228,9 @@ class TaggingTask(TextTask):
     def review(self, review: Review) -> Sentence:
         return Sentence(review.words, review.tags, 0)
 
-    def number(self, parts: Parts) -> tuple[list[Part], Vocabulary, tuple[str, ...]]:
-        vocabulary, labels = _vocabulary(self, parts), _labels(parts)
-        made = []
-        for _, sentences in parts:
-            targets = _numbers(labels, (sentence.labels for sentence in sentences))
-            made.append(Part(_words(vocabulary, sentences), Ragged.of(targets)))
-        return made, vocabulary, labels
+    def number(self, sentences: list[Sentence], vocabulary: Vocabulary, labels: tuple[str, ...]) -> Part:
+        targets = _numbers(labels, (sentence.labels for sentence in sentences))
+        return Part(_words(vocabulary, sentences), Ragged.of(targets))
 
 
 @tasks.register("language-modeling")
@@ -242,6 +240,7 @@ class LanguageTask(TextTask):
 
     units: Units = "words"
     known: ClassVar[tuple[str, ...]] = ("ewt",)
+    labelled: ClassVar[bool] = False
 
     def read(self, path: str, data: bytes) -> list[Sentence]:
         if self.train:
@@ -251,19 +250,12 @@ class LanguageTask(TextTask):
     def review(self, review: Review) -> Sentence:
         return Sentence(review.words, (), 0)
 
-    def number(self, parts: Parts) -> tuple[list[Part], Vocabulary, tuple[str, ...]]:
+    def number(self, sentences: list[Sentence], vocabulary: Vocabulary, labels: tuple[str, ...]) -> Part:
         """A sentence is fed from its start on, and its end is to be predicted too."""
-        vocabulary = _vocabulary(self, parts, (START, END))
-        (start, end), made = vocabulary.encode((START, END)), []
-        for _, sentences in parts:
-            numbers = [vocabulary.encode(sentence.words) for sentence in sentences]
-            fed, wanted = [[start, *row] for row in numbers], [[*row, end] for row in numbers]
-            made.append(Part(Ragged.of(fed), Ragged.of(wanted)))
-        return made, vocabulary, vocabulary.words
-
-
-def _vocabulary(task: TextTask, parts: Parts, more: Sequence[str] = ()) -> Vocabulary:
-    return Vocabulary.of((sentence.words for sentence in parts[0][1]), task.minimum, task.largest, more)
+        start, end = vocabulary.encode((START, END))
+        numbers = [vocabulary.encode(sentence.words) for sentence in sentences]
+        fed, wanted = [[start, *row] for row in numbers], [[*row, end] for row in numbers]
+        return Part(Ragged.of(fed), Ragged.of(wanted))
 
 
 def _words(vocabulary: Vocabulary, sentences: Sequence[Sentence]) -> Ragged:
