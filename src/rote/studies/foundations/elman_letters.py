@@ -56,7 +56,7 @@ class LettersStudy(Study[LettersConfig]):
     title = "Letter sequences"
     about = (
         "Consonants in random order, each followed by its vowels: ba, dii, guuu. The vowels and their number are "
-        "certain, the next consonant is not; that it is a consonant, is."
+        "certain, the next consonant is not; that it is a consonant, is. The preset paper takes less than a minute."
     )
     deviations = (
         *OPEN,

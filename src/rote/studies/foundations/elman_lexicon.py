@@ -70,7 +70,8 @@ class LexiconStudy(Study[LexiconConfig]):
     about = (
         "Sentences of two or three words, without boundaries; each word is one bit and tells nothing of its class. A "
         "network learns to predict the next word. Its hidden states, averaged for each word, are clustered: are the "
-        "branches that the article names branches here, in every network, and without one?"
+        "branches that the article names branches here, in every network, and without one? The preset paper takes "
+        "about three minutes of one core."
     )
     deviations = (
         *OPEN,

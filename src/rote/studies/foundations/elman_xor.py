@@ -58,7 +58,8 @@ class XorStudy(Study[XorConfig]):
     title = "Exclusive or in time"
     about = (
         "Two random bits and their exclusive or, over and over, without marks. A network that sees one bit at a time "
-        "is to predict the next. Only every third can be predicted, and only from two bits together."
+        "is to predict the next. Only every third can be predicted, and only from two bits together. The preset paper "
+        "takes about a minute of one core."
     )
     deviations = (
         *OPEN,

@@ -72,7 +72,8 @@ class SelectionStudy(Study[SelectionConfig]):
         "'The family moved from the city because they wanted a larger ___': house after family, market after team, "
         "nine words later. Networks are trained with one length of that gap or with several, and asked at every "
         "recorded step which kind of object they expect. Whether the long gap is learned at all depends on the cell "
-        "and on whether shorter ones are seen too, which ties this to source 000."
+        "and on whether shorter ones are seen too, which ties this to source 000. The preset paper takes about eight "
+        "minutes of one core."
     )
     deviations = (
         "The lecture has two sentences, no experiment. Grammar, sizes and training are ours: three nouns and three "
