@@ -90,7 +90,7 @@ class SelectionStudy(Study[SelectionConfig]):
             "cells": ("elman", "lstm"),
         },
         "quick": {
-            "training.steps": 800, "gaps": (2, 4, 9), "alone": (2, 9), "items": 200, "sentences": 4000, "seeds": 5,
+            "training.steps": 600, "gaps": (2, 4, 9), "alone": (2, 9), "items": 200, "sentences": 4000, "seeds": 5,
         },
         "paper": {},
     }  # fmt: skip
