@@ -49,7 +49,7 @@ class LanguageStudy(TextStudy[LanguageConfig]):
         *DEVIATIONS,
         "Perplexity per word and end of sentence; words that are not in the vocabulary count as one word, so that "
         "perplexities of different vocabularies cannot be compared.",
-        "Quick: 800 sentences, 500 words, 32 units, 4 epochs, Adam at 0.01. Paper: UD English EWT with "
+        "Quick: 800 sentences, 500 words, 32 units, 3 epochs, Adam at 0.01. Paper: UD English EWT with "
         "4,000 words, 64 units, 4 epochs, Adam at 0.003.",
     )
     known: ClassVar = {
@@ -64,7 +64,7 @@ class LanguageStudy(TextStudy[LanguageConfig]):
         },
         "quick": {
             "task.examples": 800, "task.largest": 500, "model.embedding": 32, "model.hidden": 32,
-            "training.epochs": 4.0, "training.learning_rate": 0.01, "training.measure_every": 1.0,
+            "training.epochs": 3.0, "training.learning_rate": 0.01, "training.measure_every": 1.0,
         },
         "paper": {"task.data": "ewt", "task.largest": 4000, "training.measure_every": 1.0},
     }  # fmt: skip
