@@ -18,7 +18,6 @@ from rote.store import Column, Request, Store, Table
 from rote.studies.foundations import elman_words, elman_xor, lexicon_claims, selection_claims
 from rote.studies.foundations import lexicon_measures as measures
 from rote.studies.foundations.agreement import AgreementConfig
-from rote.studies.foundations.agreement_training import _batches as agreement_batches
 from rote.studies.foundations.agreement_training import count
 from rote.studies.foundations.elman_lexicon import LexiconConfig, WordModel
 from rote.studies.foundations.elman_settings import PIECE, Procedure
@@ -26,7 +25,7 @@ from rote.studies.foundations.elman_training import ElmanProgram, Prediction, pi
 from rote.studies.foundations.lexicon_training import COUNTS, WordModels
 from rote.studies.foundations.selection import SelectionConfig
 from rote.studies.foundations.selection_tables import tables as selection_tables
-from rote.studies.foundations.sentence_models import SentenceProgram, larger
+from rote.studies.foundations.sentence_models import SentenceProgram, larger, shuffled
 from rote.tasks.agreement import AgreementTask
 from rote.tasks.elman import ElmanTask, Stream
 from rote.training import TrainingConfig
@@ -224,7 +223,7 @@ class TestSentenceModels:
 
     def test_every_sentence_of_a_corpus_is_learned_once_in_an_epoch_each_seed_in_its_own_order(self) -> None:
         corpora = np.arange(2 * 12 * 3).reshape(2, 12, 3)
-        batches = agreement_batches(corpora, (0, 1), 4)
+        batches = shuffled(corpora, (0, 1), 4)
         first, second = (np.concatenate([batches(step) for step in range(e * 3, e * 3 + 3)], axis=1) for e in (0, 1))
         for epoch in (first, second):
             for replica in range(2):
