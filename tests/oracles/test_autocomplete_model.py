@@ -237,7 +237,7 @@ def test_a_saved_model_is_the_same_one(text: Observations, tmp_path: Path) -> No
         load_autocomplete("grue")
 
 
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("cell", CELLS)
 def test_the_models_of_the_package_know_english_and_say_how_they_were_made(cell: str) -> None:
     model, record = load_autocomplete(cell), autocomplete_record(cell)
     assert model.config.cell == cell
