@@ -50,7 +50,7 @@ def _trees(groups: Table, note: str) -> Table:
     rows: list[Row] = []
     for (network, linkage), group in grouped(groups.records(), ("network", "linkage")).items():
         exact = [sum(row["exact"] for row in one) for one in grouped(group, ("seed",)).values()]
-        rows.append({"network": network, "linkage": linkage, **band(exact)})
+        rows.append({"network": network, "linkage": linkage, **band(exact, (0.0, len(published.LEXICON_GROUPS)))})
     columns = (
         NETWORK, Column("linkage", "how distances of branches are computed", "label"), SEEDS,
         Column("mean", f"branches of Figure 7 that are branches here, of {len(published.LEXICON_GROUPS)}"),
