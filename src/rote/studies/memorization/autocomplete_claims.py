@@ -6,7 +6,7 @@ from functools import partial
 
 from rote.claims import Claim, Criterion, Estimate, Measurement, Tables, above, below, difference, mean
 from rote.studies.memorization import published
-from rote.studies.memorization.autocomplete_tables import per_seed, view
+from rote.studies.memorization.autocomplete_networks import per_seed, view
 from rote.studies.memorization.stored_claims import GROUPS
 from rote.studies.memorization.tables import NORMS, REACH, SHARE
 from rote.studies.summaries import NotMeasuredError, column_of, grouped, measured

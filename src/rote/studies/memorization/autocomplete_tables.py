@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from rote.claims import proportion
 from rote.store import Column, Table
 from rote.studies.memorization import published
+from rote.studies.memorization.autocomplete_networks import TEXTS, networks, plateau
 from rote.studies.memorization.measures import Words
-from rote.studies.memorization.tables import (
-    CELL,
-    NORMS,
-    POINT,
-    REACH,
-    SEED,
-    SHARE,
-    over_seeds,
-    share_table,
-    summary_table,
-)
+from rote.studies.memorization.tables import CELL, POINT, SEED, share_table, summary_table
 from rote.studies.summaries import BAND, Row, band, bands, grouped
 
 COUNTING = "counting, no memory"
 SHOWN = ("as published", "corrected")
-LEFT = 0.95  # of the loss of knowing only frequencies: below it a network has left the plateau
 MEASURES = (
     ("cross_entropy", "cross entropy", 0),
     ("accuracy", "accuracy", 1),
@@ -35,7 +24,6 @@ SITUATION_MEANS = {
     "suggestions": "of the first seed: the likeliest words and their probabilities",
     "rank": "of the target among all words, the middle one of the seeds; empty where it is outside the vocabulary",
 }
-TEXTS = (("paragraph", "the paragraph"), ("test text", "the test text"))
 
 
 def all_tables(tables: Mapping[str, Table]) -> list[Table]:
@@ -43,7 +31,7 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
     note = tables["text"].note
     made = [
         _configurations(tables),
-        _test(tables, note),
+        _test(tables),
         _summary(tables),
         _initial(tables["initial-lags"]),
         _situations(tables["situations"]),
@@ -52,10 +40,10 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
         *_shares(tables["shares"]),
         _paragraph(tables["paragraph"]),
         _outside(tables["hits"]),
-        _plateau(tables),
+        plateau(tables),
         networks(tables),
-        replace(tables["words"], details=True),
-        replace(tables["hits"], details=True),
+        tables["words"],
+        tables["hits"],
         *_letters(tables["paragraph"]),
         replace(tables["situations"], details=True),
         tables["initial-lags"],
@@ -93,7 +81,7 @@ def _configurations(tables: Mapping[str, Table]) -> Table:
     return Table.make("configurations", "Model configurations", columns, rows, place="Appendix")
 
 
-def _test(tables: Mapping[str, Table], note: str) -> Table:
+def _test(tables: Mapping[str, Table]) -> Table:
     rows: list[Row] = []
     for (cell,), group in grouped(tables["test"].records(), ("cell",)).items():
         for name, title, place in MEASURES:
@@ -290,65 +278,3 @@ def _outside(hits: Table) -> Table:
         "outside", "What of the accuracy graph no model can get right", columns, found, place="Accuracy graph",
         note="Curves as published fall with many known characters because fewer of the long words are outputs.",
     )  # fmt: skip
-
-
-def _plateau(tables: Mapping[str, Table]) -> Table:
-    rows = []
-    for (cell,), group in grouped(networks(tables).records(), ("cell",)).items():
-        left = [row["left"] for row in group]
-        found = band([value for value in left if value is not None])
-        rows.append({"cell": cell, "never": left.count(None), **found})
-    columns = (CELL, Column("never", "networks that did not leave it"), *BAND)
-    (text,) = tables["text"].records()
-    return Table.make(
-        "plateau", "Mini-batches until a network has left the plateau of frequencies", columns, rows,
-        place="Not in the source",
-        note=f"First record with a validation loss below {LEFT:.0%} of {text['loss']:.2f} nats, the loss of knowing "
-        "only how frequent words are. In the source's own curves the GRU stays there for 2300 mini-batches.",
-    )  # fmt: skip
-
-
-def networks(tables: Mapping[str, Table]) -> Table:
-    """One row per trained network, with everything that is one number: what the claims are judged by."""
-    (text,) = tables["text"].records()
-    curves = grouped(tables["curves"].records(), ("cell", "seed"))
-    shares = grouped(tables["shares"].records(), ("cell", "seed", "when", "text", "norm"))
-    rows = []
-    for row in tables["test"].records():
-        key = (row["cell"], row["seed"])
-        curve = curves[key]
-        left = next((one["step"] for one in curve if one["valid"] < LEFT * text["loss"]), None)
-        rates = [one["rate"] for one in curve if one["rate"] is not None]
-        rates_mean = sum(rates) / len(rates) if rates else None
-        made: Row = {**row, "left": left, "minutes": curve[-1]["minutes"], "rate": rates_mean}
-        for when, name, norm in _views():
-            group = shares[(*key, when, name, norm)]
-            for measure in (SHARE, REACH):
-                made[view(measure, when, name, norm)] = over_seeds(group, measure)["mean"]
-        rows.append(made)
-    columns = (
-        CELL,
-        SEED,
-        *(replace(column, role="measured") for column in tables["test"].columns[2:]),
-        Column("left", "mini-batches until it left the plateau"),
-        Column("minutes", "of training"),
-        Column("rate", "characters per second"),
-        *(Column(view(measure, *one)) for one in _views() for measure in (SHARE, REACH)),
-    )
-    return Table.make("networks", "Every network", columns, rows, details=True)
-
-
-def _views() -> Sequence[tuple[str, str, str]]:
-    return [(when, name, norm) for when in ("untrained", "trained") for name, _ in TEXTS for norm in NORMS]
-
-
-def view(measure: str, when: str, text: str, norm: str) -> str:
-    """The column of the table networks: "share trained paragraph squared"."""
-    return f"{measure.split()[0]} {when} {text} {norm}"
-
-
-def per_seed(rows: Sequence[Mapping[str, Any]], known: range) -> float:
-    """Accuracy of one network's rows over several numbers of known characters."""
-    mine = [row for row in rows if row["k"] in known]
-    positions = sum(row["positions"] for row in mine)
-    return sum(row["hits"] for row in mine) / positions if positions else float("nan")
