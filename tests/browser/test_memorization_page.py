@@ -11,6 +11,7 @@ from sample_tables import section
 from watched_page import Watched
 
 from rote.report import build
+from rote.studies.memorization.published import SOURCE
 from rote.studies.memorization.stored_data import load
 from rote.studies.memorization.stored_tables import stored_tables
 
@@ -20,8 +21,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = {table.name: table for table in stored_tables(load())}
-    shown = section(tables["paragraph"], tables["share"], study="stored", verdicts=())
-    return build([shown], [], tmp_path_factory.mktemp("memorization") / "report")
+    shown = section(tables["paragraph"], tables["share"], study="stored", source=SOURCE, verdicts=())
+    first = build([shown], [], tmp_path_factory.mktemp("memorization") / "report")
+    return first.with_name("memorization.html")
 
 
 def test_pointing_at_a_character_shows_what_every_cell_suggests_there(

@@ -19,6 +19,7 @@ from rote.studies.memorization.tables import (
     NORM,
     NORMS,
     REACH,
+    SEED,
     SHARE,
     Looked,
     Profile,
@@ -48,10 +49,10 @@ def stored_tables(stored: Stored) -> list[Table]:
     by_known = [row for labels, profile in profiles for row in profile.rows(labels)]
     return [
         summary_table(by_known, f"{ONE_NETWORK} The single numbers that the source wished for."),
-        situation_table((row for network in networks for row in situation_rows(network, words)), ONE_NETWORK),
-        paragraph_table(networks, words, ONE_NETWORK),
+        _unseeded(situation_table((row for one in networks for row in situation_rows(one, words)), ONE_NETWORK)),
+        _unseeded(paragraph_table(networks, words, ONE_NETWORK)),
         share_table(by_known, ONE_NETWORK),
-        word_table((row for network in networks for row in word_rows(network, words)), ONE_NETWORK),
+        _unseeded(word_table((row for network in networks for row in word_rows(network, words)), ONE_NETWORK)),
         _outputs(profiles, words),
         _accuracy(stored, counts),
         _compared(counts),
@@ -72,6 +73,13 @@ def looked_at(stored: Stored, model: str, words: Words) -> Looked:
     known = [None if rank is None else best[rank - 1] for rank, best in zip(ranks, chances, strict=True)]
     values = {"squared": squared, "l2": measures.as_norm(squared)}
     return Looked({"cell": model, "seed": None}, values, Suggestions(suggested, chances, ranks, known))
+
+
+def _unseeded(table: Table) -> Table:
+    """Without the column of seeds, which nobody knows."""
+    kept = [column for column in table.columns if column != SEED]
+    rest = {name: getattr(table, name) for name in ("place", "note", "figure", "details", "options")}
+    return Table.make(table.name, table.title, kept, table.records(), **rest)
 
 
 def _outputs(profiles: list[tuple[Row, Profile]], words: Words) -> Table:
