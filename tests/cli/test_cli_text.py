@@ -155,6 +155,9 @@ def test_random_trials_depend_on_the_seed_alone(call, monkeypatch):
         (("run", "language-modeling", "variants=own", "model.bidirectional=true"), "sees what it is to predict"),
         (("run", "classification", "variants=own", "network=window"), "'network' must be recurrent or average"),
         (("run", "classification", "task.data=mnist"), "'data' must be auto, sst2, trec or stand-in"),
+        (("run", "classification", "packed=false"), "'packed' can be false for recurrent taggers"),
+        (("run", "tagging", "variants=own", "network=window", "packed=false"), "'packed' can be false for"),
+        (("run", "padding", "model.layers=2"), "one layer, one direction and no dropout"),
         (("search", "tagging", "model.hidden=4..8"), "A grid needs values for 'model.hidden'"),
         (("search", "tagging", "model.hiden=4,8"), "Unknown key 'model.hiden'. Did you mean 'model.hidden'?"),
         (("search", "tagging", "model.cell=1..2", "--trials", "2"), "'model.cell' takes no numbers"),
@@ -204,3 +207,12 @@ def test_listing_and_showing_them_needs_no_torch(folder):
     assert answer.code == 0, answer.err
     assert "tagging-bidirectional" in answer.out
     assert rote("list", "tasks", cwd=folder).out.count("From ") == 3
+
+
+def test_padding_takes_own_files_also_without_test_data(files, call):
+    words = ("task.train=" + str(files / "train.txt"), "task.dev=" + str(files / "dev.txt"), "cells=elman")
+    answer = call("run", "padding", *SMALL, *words, "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert {row["test"] for row in found["tables"]["outcome"]} == {None}
+    assert all(0 <= row["dev"] <= 1 for row in found["tables"]["networks"])

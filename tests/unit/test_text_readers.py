@@ -157,6 +157,14 @@ def test_the_text_decides_the_checksum_so_that_changed_files_are_other_runs(writ
         task.load()
 
 
+def test_a_file_that_changes_is_read_again_in_the_same_process(write):
+    path = write("train.txt", "a x\nb y\n")
+    first = ClassificationTask(train=path, dev=path, minimum=1).load()
+    write("train.txt", "a x\nb z\n")
+    again = ClassificationTask(train=path, dev=path, minimum=1).load()
+    assert (first.vocabulary.words[-1], again.vocabulary.words[-1]) == ("y", "z")
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -174,6 +182,7 @@ def test_data_that_are_not_here_or_not_the_known_release_are_refused(tmp_path, m
     monkeypatch.setenv("ROTE_DATA", str(tmp_path))
     monkeypatch.setattr(text_data, "cache", lambda: tmp_path / "cache")
     assert ClassificationTask().resolved().data == "stand-in"
+    assert "Not real text" in ClassificationTask(examples=20).load().note
     with pytest.raises(UsageError, match=r"SST-2 is not on this machine: sst2\.train\.txt.*task\.data=stand-in"):
         ClassificationTask(data="sst2").check()
     folder = tmp_path / "text_classification"

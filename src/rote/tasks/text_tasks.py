@@ -111,7 +111,8 @@ class TextTask(ABC):
             text_data.check(self.data)
 
     def load(self) -> Corpus:
-        return _load(self)
+        """Numbered sequences. Read once: a task with a checksum is of one content."""
+        return _load(self if self.checksum else self.resolved())
 
     def sentences(self) -> tuple[list[tuple[str, list[Sentence]]], str, dict[str, str]]:
         """File name and sentences of each part, a note, and checksums."""

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
 from rote.config import at_least
+from rote.errors import UsageError
 from rote.models import TextModelConfig
 from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
@@ -36,6 +37,12 @@ class PaddingConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds")
         known_cells(*self.cells)
+        plain = TextModelConfig(cell=self.model.cell, embedding=self.model.embedding, hidden=self.model.hidden)
+        if self.model != plain:
+            raise UsageError(
+                "The networks of the study padding have one layer, one direction and no dropout: of model.* only "
+                "embedding and hidden can be set."
+            )
 
 
 @measured

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rote.claims import mean
 from rote.store import Column, Table
-from rote.studies.summaries import BAND, Row, bands, grouped
+from rote.studies.summaries import BAND, Row, band, bands, grouped
 
 MAJORITY = "majority"
 READINGS = {
@@ -65,10 +64,9 @@ def all_tables(runs: Mapping[str, Table]) -> list[Table]:
 def _outcome(networks: list[Row], majority: Row, note: str) -> Table:
     rows: list[Row] = [{"reading": MAJORITY, "about": "the most frequent class", "test": majority["test"]}]
     for (cell, reading), mine in grouped(networks, ("cell", "reading")).items():
-        found = mean([row["test"] for row in mine])
-        interval = {"low": found.low, "high": found.high} if len(mine) > 1 else {}
-        labels = {"cell": cell, "reading": reading, "about": READINGS[reading], "seeds": len(mine)}
-        rows.append({**labels, "test": found.value, **interval})
+        labels = {"cell": cell, "reading": reading, "about": READINGS[reading]}
+        found = band([row["test"] for row in mine])
+        rows.append({**labels, **found, "seeds": len(mine), "test": found["mean"]})
     columns = (
         *LABELS[:2],
         Column("about", "the same in words", "label"),

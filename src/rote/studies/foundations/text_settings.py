@@ -81,6 +81,11 @@ def check_network(kind: Kind, config: TextConfig) -> None:
     if config.network not in NETWORKS[kind]:
         known = " or ".join(NETWORKS[kind])
         raise UsageError(f"'network' must be {known} for {kind}. Got {config.network!r}.")
+    if not config.packed and (kind == "classification" or config.network != "recurrent"):
+        raise UsageError(
+            "'packed' can be false for recurrent taggers and language models only. What an unpacked classifier learns "
+            "is shown by the study padding."
+        )
     if kind == "language-modeling" and config.network == "recurrent" and config.model.bidirectional:
         raise UsageError(
             "A language model that reads both ways sees what it is to predict. Set model.bidirectional=false."
