@@ -22,6 +22,7 @@ from rote.studies.memorization.measures import Words
 from rote.studies.memorization.published import CELLS, PARAGRAPH
 from rote.studies.memorization.settings import MemorizationConfig
 from rote.studies.memorization.tables import Profile
+from rote.studies.summaries import collected
 from rote.tasks.alphabet import decode, encode
 from rote.tasks.autocomplete import AutocompleteTask
 
@@ -230,3 +231,19 @@ def test_what_no_model_can_get_right_is_padding_and_unknown_words():
     hits = table("hits", "cell", "seed", "counted", "top", "k", "hits", "positions", rows=rows)
     (row,) = _outside(hits).records()
     assert row == {"k": 3, "counted": 100, "padding": 5, "outside": 15, "limit": 0.8}
+
+
+def test_tables_of_runs_are_joined_by_the_names_of_their_columns():
+    class Finished:
+        def __init__(self, *tables: Table) -> None:
+            self.found = {made.name: made for made in tables}
+
+        def tables(self) -> dict[str, Table]:
+            return self.found
+
+    first, second = (
+        table("t", "cell", "loss", rows=[("GRU", 1.0)]),
+        table("t", "loss", "rank", "cell", rows=[(2.0, 7, "LSTM")]),
+    )
+    joined = collected([Finished(first), Finished(second)])["t"]
+    assert joined.records() == [{"cell": "GRU", "loss": 1.0}, {"cell": "LSTM", "loss": 2.0}]

@@ -21,12 +21,15 @@ BAND = (
 
 
 def collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:
-    """The runs' tables of the same name, one below the other."""
+    """The runs' tables of the same name, one below the other, with the columns of the first."""
     tables: dict[str, Table] = {}
     for run in runs:
         for name, table in run.tables().items():
-            earlier = tables.get(name)
-            tables[name] = table if earlier is None else replace(earlier, rows=earlier.rows + table.rows)
+            first = tables.setdefault(name, replace(table, rows=()))
+            # By name: a run by another state of the program may have had other columns.
+            same = table.columns == first.columns
+            rows = table.rows if same else Table.make(name, "", first.columns, table.records()).rows
+            tables[name] = replace(first, rows=first.rows + rows)
     return tables
 
 
