@@ -40,7 +40,7 @@ class KneserNey:
         words = np.concatenate(sequences)
         if words.min() < 0 or words.max() >= vocabulary:
             raise UsageError(f"Words must be 0 to {vocabulary - 1}. Got {words.min()} to {words.max()}.")
-        windows = np.concatenate([self._windows(sequence) for sequence in sequences])
+        windows = self._windows(words, [len(sequence) for sequence in sequences])
         self._orders = self._count(windows @ self.base ** np.arange(order - 1, -1, -1))
 
     def probabilities(self, contexts: Tokens) -> NDArray[np.float64]:
@@ -49,7 +49,7 @@ class KneserNey:
         reach = self.order - 1
         known = np.full((len(contexts), reach), self.vocabulary, dtype=np.int64)
         used = min(reach, contexts.shape[1])
-        if used:
+        if used and len(contexts):
             last = contexts[:, contexts.shape[1] - used :]
             if last.min() < -1 or last.max() >= self.vocabulary:
                 raise UsageError(f"Contexts must be -1 to {self.vocabulary - 1}. Got {last.min()} to {last.max()}.")
@@ -65,15 +65,16 @@ class KneserNey:
 
     def following(self, sequence: Tokens) -> NDArray[np.float64]:
         """Of every word at each place of one sequence, from what stands before it: [time, vocabulary]."""
-        contexts = self._windows(sequence)[:, :-1]
+        contexts = self._windows(sequence, [len(sequence)])[:, :-1]
         return self.probabilities(np.where(contexts == self.vocabulary, -1, contexts))
 
-    def _windows(self, sequence: Tokens) -> Tokens:
-        """The n-gram that ends at each word."""
-        begun = np.concatenate([np.full(self.order - 1, self.vocabulary), sequence]).astype(np.int64)
-        if not len(sequence):
-            return np.empty((0, self.order), dtype=np.int64)
-        return np.lib.stride_tricks.sliding_window_view(begun, self.order)
+    def _windows(self, words: Tokens, lengths: Sequence[int]) -> Tokens:
+        """The n-gram that ends at each word of the sequences, which stand one after the other."""
+        reach = self.order - 1
+        places = np.arange(len(words)) + reach * (1 + np.repeat(np.arange(len(lengths)), lengths))
+        begun = np.full(len(words) + reach * (1 + len(lengths)), self.vocabulary, dtype=np.int64)
+        begun[places] = words
+        return np.asarray(np.lib.stride_tricks.sliding_window_view(begun, self.order)[places - reach])
 
     def _count(self, numbers: Tokens) -> list[_Order]:
         """All orders, the lowest first. ``numbers``: every n-gram of the highest order."""
