@@ -247,3 +247,20 @@ def test_tables_of_runs_are_joined_by_the_names_of_their_columns():
     )
     joined = collected([Finished(first), Finished(second)])["t"]
     assert joined.records() == [{"cell": "GRU", "loss": 1.0}, {"cell": "LSTM", "loss": 2.0}]
+
+
+def test_a_text_of_ones_own_with_another_content_is_another_run(tmp_path) -> None:
+    study, file = Autocomplete(), tmp_path / "own.txt"
+
+    def ids() -> list[str]:
+        config = study.resolve("smoke", {"task.text": str(file), "task.characters": 2000})
+        return [request.id for request in study.requests(config) if not request.part.startswith("untrained")]
+
+    file.write_text("many years ago a boy and a girl lived by the sea " * 100)
+    first = ids()
+    task = study.resolve("smoke", {"task.text": str(file), "task.characters": 2000, "task.words": 8}).task
+    assert ids() == first
+    file.write_text("they played happily many years ago by the sea " * 100)
+    assert not set(first) & set(ids())
+    with pytest.raises(UsageError, match="has changed since this run began"):
+        task.observations()

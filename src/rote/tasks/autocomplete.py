@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -110,10 +110,19 @@ class AutocompleteTask:
     length: int = 200  # characters of an observation, at most
     words: int = 2**14  # size of the vocabulary
     outside: Outside = "warn"  # about characters of a file that text8's rules only know as spaces
+    checksum: str = ""  # of a file of one's own, set when a study begins: with another content it is another run
 
     def __post_init__(self) -> None:
         at_least(self, 1, "characters", "words")
         at_least(self, 2, "length")
+
+    def resolved(self) -> AutocompleteTask:
+        """With the checksum of a file of one's own."""
+        own = self.text not in ("text8", "bundled")
+        return replace(self, checksum=self._text().sha256[:16]) if own else self
+
+    def _text(self) -> Text:
+        return load_text(self.text, self.characters, self.outside)
 
     def observations(self) -> Observations:
         """The prepared text; kept, so that asking again costs nothing."""
@@ -122,7 +131,10 @@ class AutocompleteTask:
 
 @functools.lru_cache(maxsize=1)
 def _prepared(task: AutocompleteTask) -> Observations:
-    return prepare(load_text(task.text, task.characters, task.outside), task.length, task.words)
+    text = task._text()
+    if task.checksum and not text.sha256.startswith(task.checksum):
+        raise UsageError(f"{task.text} has changed since this run began. Start a new one.")
+    return prepare(text, task.length, task.words)
 
 
 def prepare(text: Text, length: int, words: int) -> Observations:

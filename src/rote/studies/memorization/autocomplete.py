@@ -58,7 +58,7 @@ class Autocomplete(Study[MemorizationConfig]):
     def resolve(self, preset: str, overrides: Mapping[str, object]) -> MemorizationConfig:
         config = super().resolve(preset, overrides)
         if config.task.text != AUTO:
-            return config
+            return replace(config, task=config.task.resolved())
         wanted = PREFIX if config.task.characters is None else config.task.characters
         if available(wanted):
             return replace(config, task=replace(config.task, text="text8", characters=wanted))
