@@ -109,7 +109,7 @@ def timed(function: Callable[[], Tensor]) -> tuple[float, Tensor]:
     return time.process_time() - start, result
 
 
-def one_model(updates: int = 40, rounds: int = 8) -> tuple[list[float], list[float]]:
+def one_model(updates: int = 10, rounds: int = 30) -> tuple[list[float], list[float]]:
     """Who goes first changes from round to round: the memory that one has used is quicker for the other."""
     mine: list[float] = []
     theirs: list[float] = []
