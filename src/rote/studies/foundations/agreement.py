@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rote.config import at_least
@@ -14,11 +14,10 @@ from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import agreement_claims as judged
 from rote.studies.foundations import agreement_tables as made
 from rote.studies.foundations import published
-from rote.studies.study import Progress, Study, studies
+from rote.studies.foundations.against_counts import COUNTS, AgainstCounts
+from rote.studies.study import Progress, studies
 from rote.tasks.agreement import DEEPEST, AgreementTask
 from rote.training import TrainingConfig
-
-COUNTS = "n-grams"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class AgreementConfig:
 
 
 @studies.register("agreement")
-class AgreementStudy(Study[AgreementConfig]):
+class AgreementStudy(AgainstCounts[AgreementConfig]):
     """Do recurrent networks give a verb the number of its subject where n-grams follow the nearest noun?"""
 
     name = "agreement"
@@ -84,16 +83,6 @@ class AgreementStudy(Study[AgreementConfig]):
         "paper": {},
     }  # fmt: skip
     default = AgreementConfig()
-
-    def requests(self, config: AgreementConfig) -> list[Request]:
-        """A run for each cell, with all seeds, and one for the counts."""
-        seeds = range(config.seeds)
-        parts = [
-            replace(config, model=replace(config.model, cell=cell), cells=(cell,), orders=(1,)) for cell in config.cells
-        ]
-        counts = replace(config, model=LanguageModelConfig(), training=TrainingConfig(), cells=("elman",))
-        networks = [self.request(part.model.cell, part, seeds) for part in parts]
-        return [*networks, self.request(COUNTS, counts, seeds)]
 
     def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.foundations.agreement_training import count, train_and_measure

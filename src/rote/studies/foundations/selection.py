@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rote.config import at_least
@@ -14,11 +14,10 @@ from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import published
 from rote.studies.foundations import selection_claims as judged
 from rote.studies.foundations import selection_tables as made
-from rote.studies.study import Progress, Study, studies
+from rote.studies.foundations.against_counts import COUNTS, AgainstCounts
+from rote.studies.study import Progress, studies
 from rote.tasks.selection import LECTURE, LONGEST, SelectionTask, check_gap
 from rote.training import TrainingConfig
-
-COUNTS = "n-grams"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class SelectionConfig:
 
 
 @studies.register("selection")
-class SelectionStudy(Study[SelectionConfig]):
+class SelectionStudy(AgainstCounts[SelectionConfig]):
     """Do recurrent networks remember the subject until its object comes, and does a long gap need shorter ones?"""
 
     name = "selection"
@@ -95,16 +94,6 @@ class SelectionStudy(Study[SelectionConfig]):
         "paper": {},
     }  # fmt: skip
     default = SelectionConfig()
-
-    def requests(self, config: SelectionConfig) -> list[Request]:
-        """A run for each cell, with all gaps and seeds, and one for the counts."""
-        seeds = range(config.seeds)
-        parts = [
-            replace(config, model=replace(config.model, cell=cell), cells=(cell,), orders=(1,)) for cell in config.cells
-        ]
-        counts = replace(config, model=LanguageModelConfig(), training=TrainingConfig(), cells=("elman",))
-        networks = [self.request(part.model.cell, part, seeds) for part in parts]
-        return [*networks, self.request(COUNTS, counts, seeds)]
 
     def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.foundations.selection_training import count, train_and_measure
