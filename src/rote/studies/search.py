@@ -190,7 +190,8 @@ def _optuna(
             "--method random."
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    direction = {"max": "maximize", "min": "minimize"}[best]
+    directions = optuna.study.StudyDirection
+    direction = directions.MAXIMIZE if best == "max" else directions.MINIMIZE
     asked = optuna.create_study(direction=direction, sampler=optuna.samplers.TPESampler(seed=seed))
     for _ in range(trials):
         now = asked.ask()
