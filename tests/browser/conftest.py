@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from explorer_server import Opener
 from playwright.sync_api import Browser, expect, sync_playwright
 from watched_page import Watched
+
+from rote.explorer import Explorer, Workbench
+from rote.store import Store
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the sample tables are shared with the unit tests
 
@@ -28,15 +33,27 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def opened(browser: Browser) -> Iterator[Callable[..., Watched]]:
-    """Open a file in a fresh context with the given settings (viewport, color_scheme, ...).
+ARTIFACTS = Path(__file__).parent / "artifacts"
 
-    When the test ends, no page may have written an error to its console, nor asked for anything but files.
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Lets fixtures know whether their test failed."""
+    report = yield
+    setattr(item, f"report_{report.when}", report)
+    return report
+
+
+@pytest.fixture
+def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Watched]]:
+    """Open a file or an address in a fresh context with the given settings (viewport, color_scheme, ...).
+
+    When the test ends, no page may have written an error to its console, nor asked for anything but files and its own
+    server. When it fails, its pages are kept as pictures in ``artifacts``.
     """
     contexts, watched = [], []
 
-    def open_file(path: Path, **settings: object) -> Watched:
+    def open_file(path: Path | str, **settings: object) -> Watched:
         size = {"width": settings.pop("width", 1280), "height": settings.pop("height", 900)}
         context = browser.new_context(viewport=size, **settings)  # type: ignore[arg-type]
         contexts.append(context)
@@ -48,10 +65,19 @@ def opened(browser: Browser) -> Iterator[Callable[..., Watched]]:
             "console",
             lambda message: seen.complaints.append(message.text) if message.type in ("error", "warning") else None,
         )
-        seen.page.goto(path.as_uri())
+        address = path if isinstance(path, str) else path.as_uri()
+        seen.server = "/".join(address.split("/")[:3]) + "/" if address.startswith("http://127.0.0.1:") else None
+        seen.page.goto(address)
         return seen
 
     yield open_file
+    called = getattr(request.node, "report_call", None)
+    if called is not None and called.failed:
+        ARTIFACTS.mkdir(exist_ok=True)
+        for number, seen in enumerate(watched):
+            seen.page.screenshot(
+                path=ARTIFACTS / f"{request.node.name[:100].replace('/', '-')}-{number}.png", full_page=True
+            )
     for context in contexts:
         context.close()
     assert [complaint for seen in watched for complaint in seen.complaints] == []
@@ -72,3 +98,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source_page(report: Path) -> Path:
     """The page of its source."""
     return report.with_name("resistance.html")
+
+
+@pytest.fixture(scope="session")
+def explorer_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """One explorer for all browser tests, on a store that is empty."""
+    with Explorer(Workbench(Store(tmp_path_factory.mktemp("explorer") / "store")), port=0) as server:
+        yield server
+
+
+@pytest.fixture
+def explorer(explorer_server: Explorer, opened: Callable[..., Watched]) -> Opener:
+    """``explorer.open("connectivity?text=the", width=375, color_scheme="dark")`` gives the page."""
+    return Opener(explorer_server, opened)

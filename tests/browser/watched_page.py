@@ -14,7 +14,9 @@ class Watched:
     page: Page
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+    server: str | None = None  # where it comes from, if not from a file
 
     @property
     def from_outside(self) -> list[str]:
-        return [url for url in self.requests if not url.startswith(("file:", "data:"))]
+        inside = ("file:", "data:", "blob:") + ((self.server,) if self.server else ())
+        return [url for url in self.requests if not url.startswith(inside)]

@@ -59,13 +59,17 @@ def split(words: Sequence[str], command: type[Any]) -> tuple[list[str], list[str
 
 
 def options_of(command: type[Any]) -> list[str]:
-    return [f"--{field.name}" for field in dataclasses.fields(command) if "Positional" not in str(field.type)]
+    return [_spelled(field) for field in dataclasses.fields(command) if "Positional" not in str(field.type)]
 
 
 def values_of(command: type[Any]) -> set[str]:
     """The options that are followed by a value."""
-    flags = {f"--{field.name}" for field in dataclasses.fields(command) if field.default is False}
+    flags = {_spelled(field) for field in dataclasses.fields(command) if field.default is False}
     return set(options_of(command)) - flags
+
+
+def _spelled(field: dataclasses.Field[Any]) -> str:
+    return f"--{field.name.replace('_', '-')}"
 
 
 def in_one_line(box: str) -> str:

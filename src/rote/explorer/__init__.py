@@ -1,3 +1,24 @@
 """The explorer: a local web application in which one types, hovers and compares what recurrent networks remember."""
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING
+
+from rote.lazy import lazily
+
+if TYPE_CHECKING:
+    from rote.explorer.app import create_app
+    from rote.explorer.serving import Explorer, explore
+    from rote.explorer.shelf import Opened, Shelf
+    from rote.explorer.workbench import Workbench
+
+__all__ = ["Explorer", "Opened", "Shelf", "Workbench", "create_app", "explore"]
+__getattr__ = lazily(
+    __name__,
+    {
+        "Explorer": "serving",
+        "Opened": "shelf",
+        "Shelf": "shelf",
+        "Workbench": "workbench",
+        "create_app": "app",
+        "explore": "serving",
+    },
+)

@@ -7,16 +7,18 @@ text8, from Wikipedia (CC BY-SA). Weights are stored in 16 bits and used in 32.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from rote.config import from_plain, to_plain
 from rote.errors import UnknownNameError
-from rote.models.autocomplete import AutocompleteModel
 from rote.models.settings import AutocompleteConfig
 from rote.store import load_tree, save_tree
-from rote.store.tree import tree_facts
+from rote.store.tree import load_plain, tree_facts
+
+if TYPE_CHECKING:
+    import torch
+
+    from rote.models.autocomplete import AutocompleteModel
 
 KIND, VERSION = "rote autocomplete model", 1
 FOLDER = Path(__file__).parents[1] / "data" / "autocomplete"
@@ -41,6 +43,8 @@ def load_autocomplete(name: Path | str = "gru") -> AutocompleteModel:
     >>> rote.suggest(model, "the united sta", target="states").rank
     1
     """
+    from rote.models.autocomplete import AutocompleteModel
+
     tree = load_tree(_path(name), KIND, VERSION)
     config = from_plain(AutocompleteConfig(), tree["config"])
     model = AutocompleteModel(config, tree["vocabulary"].split(" "))
@@ -51,6 +55,12 @@ def load_autocomplete(name: Path | str = "gru") -> AutocompleteModel:
 def autocomplete_record(name: Path | str = "gru") -> dict[str, Any]:
     """How a stored model was made: text, settings, seed, versions, time, and what it reached on the test text."""
     return tree_facts(_path(name), KIND, VERSION)
+
+
+def describe_autocomplete(name: Path | str = "gru") -> tuple[AutocompleteConfig, tuple[str, ...]]:
+    """Settings and vocabulary of a stored model, without its weights and without torch."""
+    plain = load_plain(_path(name), KIND, VERSION)
+    return from_plain(AutocompleteConfig(), plain["config"]), tuple(plain["vocabulary"].split(" "))
 
 
 def _path(name: Path | str) -> Path:

@@ -6,6 +6,8 @@ The tensors are written first and the JSON, which holds their sha256, last: the 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,11 @@ def load_tree(path: Path, kind: str, version: int) -> Any:
     if digest(data) != body["sha256"]:
         raise DamagedFileError(f"{tensors} was altered or truncated: its checksum does not match. {remedy(tensors)}")
     return _put_tensors(body["tree"], safetensors.torch.load(data))
+
+
+def load_plain(path: Path, kind: str, version: int) -> Any:
+    """The tree with None for each tensor: reads the JSON alone, and imports no torch."""
+    return _put_tensors(read_document(_with_suffix(path, "json"), kind, version)["tree"], defaultdict(lambda: None))
 
 
 def tree_facts(path: Path, kind: str, version: int) -> dict[str, Any]:
@@ -86,7 +93,7 @@ def _take_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     return {"value": value}
 
 
-def _put_tensors(tree: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+def _put_tensors(tree: dict[str, Any], tensors: Mapping[str, Tensor | None]) -> Any:
     match tree:
         case {"tensor": name}:
             return tensors[name]

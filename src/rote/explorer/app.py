@@ -1,0 +1,109 @@
+"""The application: its routes, what guards them, and the page."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+import rote
+from rote import report
+from rote.errors import RoteError, UnknownNameError
+from rote.explorer.messages import Answer, RefusedError, error
+from rote.explorer.safety import Guard
+from rote.explorer.views import STATIC, present, routers
+from rote.explorer.workbench import Workbench, workbench
+
+HOUSE = Path(report.__file__).parent / "assets"  # colors, type and tables are those of the report
+THREADS = 128  # that wait for the pool; more requests wait for a thread
+
+shell = APIRouter(prefix="/api", tags=["shell"])
+
+
+@shell.get("/session")
+def session(request: Request) -> dict[str, Any]:
+    """What the page needs to start: its views, and where the runs are."""
+    views = [
+        {"name": view.name, "title": view.title, "about": view.about, "style": _style(view.name)} for view in present()
+    ]
+    return {"version": rote.__version__, "store": str(workbench(request).store.root), "views": views}
+
+
+@shell.get("/models")
+def models(request: Request) -> dict[str, Any]:
+    """The shelf."""
+    bench = workbench(request)
+    return {"models": [listing.to_plain() for listing in bench.compute(bench.shelf.listing)]}
+
+
+def create_app(bench: Workbench | None = None) -> FastAPI:
+    """The explorer as an ASGI application. It answers only on loopback, whatever it is bound to."""
+    bench = bench or Workbench()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        bench.warm_up()
+        yield
+        bench.close()
+
+    app = FastAPI(
+        title="Rote explorer", version=rote.__version__, openapi_url="/api/openapi.json", docs_url=None,
+        redoc_url=None, default_response_class=Answer, lifespan=lifespan,
+    )  # fmt: skip
+    app.state.workbench = bench
+    for router in (shell, *routers()):
+        app.include_router(router)
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/house", StaticFiles(directory=HOUSE))
+    _tell_errors(app)
+    app.add_middleware(Guard)
+    return app
+
+
+def _style(view: str) -> bool:
+    return (STATIC / "views" / f"{view}.css").is_file()
+
+
+def _tell_errors(app: FastAPI) -> None:
+    """Every error in one form, one line, no traceback."""
+
+    @app.exception_handler(RoteError)
+    def told(request: Request, raised: RoteError) -> Answer:
+        if isinstance(raised, UnknownNameError):
+            return error(404, str(raised))
+        return error(raised.status if isinstance(raised, RefusedError) else 422, str(raised))
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, raised: RequestValidationError) -> Answer:
+        return error(422, _first_problem(raised))
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, raised: HTTPException) -> Answer:
+        return error(raised.status_code, f"{request.method} {request.url.path[:200]}: {raised.detail}")
+
+    @app.exception_handler(Exception)
+    def unforeseen(request: Request, raised: Exception) -> Answer:
+        traceback.print_exception(raised, file=sys.stderr)
+        return error(500, f"The explorer failed: {type(raised).__name__}. The terminal that started it says where.")
+
+
+def _first_problem(raised: RequestValidationError) -> str:
+    problem = raised.errors()[0]
+    place = ".".join(str(part) for part in problem["loc"][1:]) or "the request"
+    return f"{place}: {problem['msg']}."

@@ -1,0 +1,40 @@
+"""The views, in the order of the navigation. A view is a router of this package and a module of static/views."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter
+
+STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class View:
+    name: str
+    title: str
+    about: str  # what one can find out with it, in a sentence
+
+
+VIEWS = (
+    View("connectivity", "Connectivity", "Which characters does a prediction rest on?"),
+    View("autocomplete", "Autocomplete", "Type, and see what the network expects."),
+    View("decomposition", "Decomposition", "What does a phrase contribute to each later prediction?"),
+    View("playground", "Playground", "Train small networks on the plane and watch where they compose."),
+    View("lookup", "Lookup tables", "Compositions of tables: outputs, attention and gates at every step."),
+    View("ledger", "Ledger", "Every claim, the published value, ours and the verdict."),
+    View("runs", "Runs", "Every stored run: its settings and its curves, compared."),
+)
+
+
+def present() -> list[View]:
+    """The views that can be opened."""
+    return [view for view in VIEWS if (STATIC / "views" / f"{view.name}.js").is_file()]
+
+
+def routers() -> list[APIRouter]:
+    modules = [f"rote.explorer.{view.name}" for view in VIEWS]
+    return [importlib.import_module(name).router for name in modules if importlib.util.find_spec(name)]
