@@ -62,6 +62,7 @@ class Laboratory:
         done = self.store.finished(summary)
         if done is not None:
             return self._result(study, done, 0, len(done.record.uses))
+        study.prepare(config)
         needed, requests = (
             [replace(request, preset=preset) for request in wanted]
             for wanted in (study.needs(config), study.requests(config))

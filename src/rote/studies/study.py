@@ -44,6 +44,10 @@ class Study(ABC, Generic[C]):
     def requests(self, config: C) -> list[Request]:
         """The runs that this study is made of."""
 
+    def prepare(self, config: C) -> None:
+        """Just before the runs: get the data, and tell what is wrong with them."""
+        return
+
     def needs(self, config: C) -> list[Request]:
         """Runs of other studies that must be finished before this study's own; ``run.other`` opens them."""
         return []

@@ -102,9 +102,8 @@ class PaddingStudy(Study[PaddingConfig]):
         config = super().resolve(preset, overrides)
         return replace(config, task=config.task.resolved())
 
-    def needs(self, config: PaddingConfig) -> list[Request]:
+    def prepare(self, config: PaddingConfig) -> None:
         config.task.check()
-        return []
 
     def requests(self, config: PaddingConfig) -> list[Request]:
         """One run for each cell, all seeds and ways of reading as one program; and the exact comparison."""

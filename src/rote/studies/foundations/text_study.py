@@ -58,12 +58,10 @@ class TextStudy(Study[C]):
         chosen = config.variants if "variants" in overrides else (OWN,)
         return replace(config, task=replace(config.task, **whole), variants=chosen)
 
-    def needs(self, config: C) -> list[Request]:
-        """No runs, but data: what is missing or malformed is told before any training."""
+    def prepare(self, config: C) -> None:
         config.task.check()
         if config.task.train:
             config.task.load()
-        return []
 
     def requests(self, config: C) -> list[Request]:
         """The baselines, and a run for each network, each with its own settings alone: other lists find it again."""

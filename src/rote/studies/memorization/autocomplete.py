@@ -64,10 +64,8 @@ class Autocomplete(Study[MemorizationConfig]):
             return replace(config, task=replace(config.task, text="text8", characters=wanted))
         return replace(config, task=replace(config.task, text="bundled"))
 
-    def needs(self, config: MemorizationConfig) -> list[Request]:
-        """No runs, but a text: what is wrong with it is said before anything is trained, and it is downloaded once."""
+    def prepare(self, config: MemorizationConfig) -> None:
         config.task.observations()
-        return []
 
     def requests(self, config: MemorizationConfig) -> list[Request]:
         """The slowest first. A run's settings are those that it depends on, so that other studies' choices find it."""

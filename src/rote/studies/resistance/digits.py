@@ -104,15 +104,13 @@ class DigitPairs(Study[DigitsConfig]):
             return replace(config, data="mnist")
         return config
 
-    def needs(self, config: DigitsConfig) -> list[Request]:
-        """No runs, but data: this is asked just before the runs, the moment to download them."""
+    def prepare(self, config: DigitsConfig) -> None:
         try:
             if config.data != "stand-in":
                 download()
         except UsageError:
             if config.data == "mnist":
                 raise
-        return []
 
     def requests(self, config: DigitsConfig) -> list[Request]:
         known = replace(config, data=available() if config.data == "auto" else config.data)
