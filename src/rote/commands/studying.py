@@ -22,10 +22,11 @@ from rote.commands.options import (
     print_rows,
 )
 from rote.commands.results import show_ledger
-from rote.errors import RunFailedError, StoreError, UnknownNameError, UsageError
+from rote.errors import RoteError, RunFailedError, StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
-    from rote.studies import Result
+    from rote.studies import Result, Study
+    from rote.studies.estimates import Expectation
 
 
 @dataclass(frozen=True)
@@ -153,13 +154,18 @@ class List:
 
 @dataclass(frozen=True)
 class Show:
-    """Show a study: what it asks, its source, claims, presets and settings.
+    """Show a study: what it asks, its source, claims, presets and settings, and what each preset will take.
+
+    Time and disk are estimates, from finished runs like these where there are some.
 
     Try:
       rote show plane
+      rote show lookup-accuracy --workers 8
     """
 
     study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
+    workers: Workers = None
+    store: Folder = None
     json: Json = False
 
     def __call__(self) -> int:
@@ -168,20 +174,34 @@ class Show:
 
         study = studies[self.study]()
         presets = {name: flatten(study.resolve(name, {})) for name in study.presets}
-        stacked = {"engine": "stacked"} if "engine" in flatten(study.default) else {}
-        runs = {name: len(study.requests(study.resolve(name, stacked))) for name in study.presets}
+        costs = self._estimates(study)
         facts = {
             "name": study.name, "title": study.title, "source": study.source.title, "place": study.place,
             "about": study.about, "claims": {claim.id: claim.statement for claim in study.claims},
-            "deviations": list(study.deviations), "runs": runs, "presets": presets,
+            "deviations": list(study.deviations), "estimates": costs, "presets": presets,
         }  # fmt: skip
         if self.json:
             print_json(facts)
             return 0
         from rote.commands.terminal import show_study
 
-        show_study(out_console(), study, runs, presets)
+        show_study(out_console(), study, costs, presets)
         return 0
+
+    def _estimates(self, study: Study[Any]) -> dict[str, Expectation]:
+        """By preset: what is missing of it in the store, on this machine."""
+        from rote.studies import Laboratory
+        from rote.studies.estimates import Estimator, unknown
+
+        lab = Laboratory(open_store(self.store), workers=self.workers)
+        estimator = Estimator(lab.store, lab.workers)
+        found = {}
+        for preset in study.presets:
+            try:
+                found[preset] = estimator.expected([(study, study.resolve(preset, {}))])
+            except RoteError as error:  # such as data that are not on this machine
+                found[preset] = unknown(estimator.workers, str(error))
+        return found
 
 
 def studies_of(sources: tuple[str, ...]) -> list[str]:

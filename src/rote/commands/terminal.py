@@ -16,6 +16,7 @@ from rich.text import Text
 from rote.claims import Estimate, Verdict
 from rote.store import Listed, Record, Table
 from rote.studies import Study
+from rote.studies.estimates import Expectation, in_words
 
 STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "inconclusive": "magenta"}
 
@@ -143,7 +144,10 @@ def rows_as_table(rows: list[dict[str, Any]]) -> Grid:
 
 
 def show_study(
-    console: Console, study: Study[Any], runs: Mapping[str, int], presets: Mapping[str, Mapping[str, object]]
+    console: Console,
+    study: Study[Any],
+    costs: Mapping[str, Expectation],
+    presets: Mapping[str, Mapping[str, object]],
 ) -> None:
     console.print(f"{study.name}: {study.title}", style="bold", markup=False)
     console.print(f"Source {study.source.id}, {study.source.title}. {study.place}.\n", markup=False, highlight=False)
@@ -154,10 +158,19 @@ def show_study(
     console.print("\nDeviations and choices", style="bold")
     for text in study.deviations:
         console.print(f"  - {text}", markup=False, highlight=False)
+    show_expectations(console, costs)
     console.print("\nPresets (change any key with key=value)", style="bold")
     keys = next(iter(presets.values()))
     rows = [{"key": key} | {name: as_typed(values[key]) for name, values in presets.items()} for key in keys]
-    console.print(rows_as_table([{"key": "(stacked runs)", **{name: str(n) for name, n in runs.items()}}, *rows]))
+    console.print(rows_as_table(rows))
+
+
+def show_expectations(console: Console, costs: Mapping[str, Expectation]) -> None:
+    workers = next(iter(costs.values())).workers
+    console.print(f"\nWhat is still to be done with {workers} workers, estimated", style="bold", highlight=False)
+    console.print(rows_as_table([{"preset": name, **in_words(found)} for name, found in costs.items()]))
+    if any(found.rough for found in costs.values()):
+        console.print("Roughly: scaled by the number of updates and seeds, not by the size of networks or data.")
 
 
 def as_typed(value: object) -> str:
