@@ -1,0 +1,47 @@
+"""The connectivity view: what each output of a text draws on, in any number of models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from rote.explorer.asking import TextBody, Word
+from rote.explorer.workbench import Workbench, workbench
+
+router = APIRouter(prefix="/api/connectivity", tags=["connectivity"])
+
+
+class ConnectivityBody(TextBody):
+    wrt: Literal["one_hot", "embedding"] = "one_hot"
+    norm: Literal["l2", "squared", "signed"] = "l2"
+    of: Literal["logit", "log_probability"] = "logit"
+    ask: Literal["text", "choice", "word"] = "text"
+    word: Word | None = None
+    top: Annotated[int, Field(ge=1, le=20)] = 5
+
+
+@router.post("")
+def connectivity(body: ConnectivityBody, request: Request) -> dict[str, Any]:
+    """The whole matrix of one model, so that pointing at the text asks for nothing more."""
+    bench = workbench(request)
+    return bench.compute(_answer, bench, body)
+
+
+@router.get("/walk")
+def walk() -> dict[str, Any]:
+    """The paragraph of source 003, and the characters that its article points at."""
+    from rote.studies.memorization.published import PARAGRAPH, SITUATIONS
+
+    return {"text": PARAGRAPH.removeprefix(" "), "situations": SITUATIONS}
+
+
+def _answer(bench: Workbench, body: ConnectivityBody) -> dict[str, Any]:
+    from rote.explorer.linking import link
+
+    found = link(
+        body.reader(bench), body.text, wrt=body.wrt, norm=body.norm, of=body.of, ask=body.ask, word=body.word,
+        top=body.top,
+    )  # fmt: skip
+    return found.answer()

@@ -1,0 +1,152 @@
+"""What a phrase contributes to each later prediction, against the rest of the text; and all spans at one output.
+
+Contextual decomposition gives two parts of the top state that sum to it; read out they sum, with the readout's bias,
+to the logit. How far they are from that is measured and told. The default here is generalized CD
+(interactions="source"): by the first published rule, "relevant", both parts of a trained GRU can grow without bound
+over a long text and cancel, so that neither says anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rote.analyses import Parts, decompose, decompose_all
+from rote.analyses.spans import contiguous_spans
+from rote.errors import UsageError
+from rote.explorer.reading import Reader, Reading
+
+INTERACTIONS = "source"
+LIMIT = 400  # symbols of a text whose one phrase is looked at
+TREE = 60  # symbols up to the output whose spans are all looked at
+WORDS = 32  # or words
+MEASURED = 12  # spans of a tree whose error is measured: it costs more than the scores
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """Of a phrase, at every output from its first symbol on."""
+
+    reading: Reading
+    span: tuple[int, int]
+    steps: tuple[int, ...]
+    outputs: tuple[str, ...]  # the word that is looked at, at each step
+    phrase: Tensor  # logit from the phrase, [step]
+    rest: Tensor  # logit from the rest
+    bias: Tensor  # of the readout: comes from no input
+    chance: Tensor  # the model's probability of the word, and what each part alone would give it
+    chance_phrase: Tensor
+    chance_rest: Tensor
+    error: float  # how far the two parts are from summing to the state, relative
+
+    def answer(self) -> dict[str, Any]:
+        numbers = {
+            name: [round(value, 6) for value in getattr(self, name).tolist()]
+            for name in ("phrase", "rest", "bias", "chance", "chance_phrase", "chance_rest")
+        }
+        return self.reading.facts() | {
+            "span": self.span, "steps": self.steps, "outputs": self.outputs, **numbers, "error": self.error
+        }  # fmt: skip
+
+
+def contribution(
+    reader: Reader, text: str, span: tuple[int, int], *, word: str | None = None, target: bool = False, **options: Any
+) -> Contribution:
+    """``word``: the output that is looked at everywhere; else what the text has there (``target``), where it says so,
+    or what the model predicts there."""
+    reading = reader.read(text, LIMIT)
+    parts = decompose(reader.model, reading.tokens, [span], **({"interactions": INTERACTIONS} | options))
+    from_first = slice(span[0], None)
+    both, rest = parts.logits(at=from_first)[0, 0], parts.logits(at=from_first, irrelevant=True)[0, 0]
+    offset = torch.zeros_like(both[0]) if parts.readout_bias is None else parts.readout_bias
+    whole = both + rest + offset
+    looked_at = _looked_at(reader, reading, whole, span[0], word, target)
+    picked = looked_at[:, None]
+
+    def chance(logits: Tensor) -> Tensor:
+        return logits.softmax(-1).gather(1, picked)[:, 0]
+
+    return Contribution(
+        reading, span, tuple(range(span[0], reading.time)), tuple(reader.outputs[number] for number in looked_at.tolist()),
+        both.gather(1, picked)[:, 0], rest.gather(1, picked)[:, 0], offset[looked_at], chance(whole), chance(both),
+        chance(rest), float(parts.error.max()),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The score of every span for one output: the logit that it contributes there."""
+
+    reading: Reading
+    at: int
+    output: str
+    units: tuple[tuple[int, int], ...]  # the symbols of each unit: itself, or a word
+    scores: Tensor  # [span], in the order (0, 0), (0, 1), ..., (1, 1), ... of units
+    error: float  # the largest of some spans, spread over all of them
+    measured: int  # how many these are
+
+    def answer(self) -> dict[str, Any]:
+        return self.reading.facts() | {
+            "at": self.at, "output": self.output, "units": self.units,
+            "scores": [round(value, 6) for value in self.scores.tolist()], "error": self.error,
+            "measured": self.measured,
+        }  # fmt: skip
+
+
+def all_spans(
+    reader: Reader, text: str, at: int, *, word: str | None = None, whole_words: bool = False, **options: Any
+) -> Spans:
+    """All spans that end at or before the output ``at``, of symbols or of whole words."""
+    reading = reader.read(text, LIMIT)
+    if not 0 <= at < reading.time:
+        raise UsageError(f"'at' must lie in 0 to {reading.time - 1}, the steps of the text. Got {at}.")
+    if reader.model.recurrent.directions == 2:
+        raise UsageError("The tree of spans needs a model that reads in one direction: an output here sees what follows.")
+    tokens = reading.tokens[:, : at + 1]
+    units = _word_units(reading.words[: at + 1]) if whole_words else [(step, step) for step in range(at + 1)]
+    limit, kind = (WORDS, "words") if whole_words else (TREE, "symbols")
+    if len(units) > limit:
+        raise UsageError(f"The tree holds at most {limit} {kind} up to the chosen output. Got {len(units)}; choose an earlier one.")
+    pairs = [(units[first][0], units[last][1]) for first, last in contiguous_spans(len(units))]
+    options = {"interactions": INTERACTIONS} | options
+    if whole_words:
+        parts = decompose(reader.model, tokens, pairs, **options)
+    else:
+        parts = decompose_all(reader.model, tokens, **options)
+    some = pairs[:: max(1, len(pairs) // MEASURED)]
+    error = float(decompose(reader.model, tokens, some, **options).error.max())
+    number = _top(parts) if word is None else reader.output(word)
+    assert parts.readout_weight is not None
+    scores = parts.relevant[0, :, -1] @ parts.readout_weight[number]
+    return Spans(reading, at, reader.outputs[number], tuple(units), scores, error, len(some))
+
+
+def _looked_at(
+    reader: Reader, reading: Reading, whole: Tensor, first: int, word: str | None, target: bool
+) -> Tensor:
+    if word is not None:
+        return torch.full((len(whole),), reader.output(word), device=whole.device)
+    best = whole.argmax(-1)
+    if not target:
+        return best
+    meant = reading.targets[first:]
+    return torch.tensor(
+        [int(own) if number is None else number for number, own in zip(meant, best.tolist(), strict=True)],
+        device=whole.device,
+    )
+
+
+def _top(parts: Parts) -> int:
+    """What the model predicts at the end."""
+    assert parts.readout_weight is not None
+    logits = torch.nn.functional.linear(parts.hidden[0, -1], parts.readout_weight, parts.readout_bias)
+    return int(logits.argmax())
+
+
+def _word_units(words: Sequence[int]) -> list[tuple[int, int]]:
+    starts = [step for step, word in enumerate(words) if step == 0 or word != words[step - 1]]
+    return [(start, end - 1) for start, end in zip(starts, [*starts[1:], len(words)], strict=True)]

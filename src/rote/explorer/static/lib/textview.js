@@ -1,0 +1,97 @@
+// What the views on texts share: the field for the text, the choice of a model and of its checkpoint.
+import { debounce, h, select, uniqueId } from "./dom.js";
+
+export const LIMIT = 400; // symbols that the server reads
+
+// A text field with a counter; onchange comes when typing pauses (wait: milliseconds).
+export function textField({ label, value, wait, onchange, rows = 3, limit = LIMIT }) {
+  const id = uniqueId("field");
+  const counter = h("span", { class: "counter", id: `${id}-count` });
+  const area = h("textarea", {
+    id, rows, maxlength: limit - 1, spellcheck: "false", autocomplete: "off", autocapitalize: "none", "aria-describedby": `${id}-count`, value,
+  });
+  const count = () => (counter.textContent = `${area.value.length} of ${limit - 1}`);
+  const later = debounce(() => onchange(area.value), wait);
+  area.addEventListener("input", () => {
+    area.value = area.value.replace(/[\r\n]+/g, " ");
+    count();
+    later();
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    later.cancel();
+    onchange(area.value);
+  });
+  count();
+  return {
+    element: h("div", { class: "field text-field" }, h("div", { class: "text-label" }, h("label", { for: id }, label), counter), area),
+    area,
+    set(text) {
+      later.cancel();
+      area.value = text;
+      count();
+    },
+    cancel: later.cancel,
+  };
+}
+
+// "gru@1200": a model at a step of its training.
+export function parseModel(text) {
+  const at = text.lastIndexOf("@");
+  const step = at > 0 ? Number(text.slice(at + 1)) : NaN;
+  return Number.isInteger(step) ? { key: text.slice(0, at), checkpoint: step } : { key: text, checkpoint: null };
+}
+
+export function modelName({ key, checkpoint }) {
+  return checkpoint === null ? key : `${key}@${checkpoint}`;
+}
+
+export function titleOf(chosen, shelf) {
+  const found = shelf.find((model) => model.key === chosen.key);
+  const title = found ? found.title : chosen.key;
+  return chosen.checkpoint === null ? title : `${title}, step ${chosen.checkpoint}`;
+}
+
+// Models that read symbols of a vocabulary, in order: a user's own first.
+export function readable(shelf) {
+  return shelf.filter((model) => model.kind === "autocomplete" || model.kind === "sequence");
+}
+
+// A select of the shelf, and a slider over the steps of training at which the model was kept.
+export function modelPicker({ shelf, chosen, onchange, label }) {
+  const model = () => shelf.find((candidate) => candidate.key === chosen.key);
+  const slot = h("span", { class: "checkpoint" });
+  const options = shelf.map((item) => [item.key, item.title]);
+  if (!model()) options.push([chosen.key, `${chosen.key} (not here)`]);
+  const choice = select(options, chosen.key, (key) => {
+    chosen = { key, checkpoint: null };
+    slider();
+    onchange(chosen);
+  }, { "aria-label": label });
+
+  function slider() {
+    const steps = (model() && model().checkpoints) || [];
+    slot.replaceChildren();
+    if (!steps.length) return;
+    const last = steps.length; // the trained model, after all checkpoints
+    const now = chosen.checkpoint === null ? last : Math.max(0, steps.indexOf(chosen.checkpoint));
+    const said = h("output", {});
+    const tell = (index) => (said.textContent = index === last ? "trained" : `step ${steps[index]}`);
+    const later = debounce(() => onchange(chosen), 120);
+    const range = h("input", {
+      type: "range", min: 0, max: last, step: 1, "aria-label": `Step of training: ${label}`, oninput: (event) => {
+        const index = Number(event.target.value);
+        chosen = { key: chosen.key, checkpoint: index === last ? null : steps[index] };
+        tell(index);
+        later();
+      },
+    });
+    range.value = now;
+    tell(now);
+    slot.append(range, said);
+  }
+
+  slider();
+  return h("span", { class: "picker" }, choice, slot);
+}
