@@ -8,9 +8,11 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from rote.explorer.asking import TextBody, Word
+from rote.explorer.messages import Body, Key
 from rote.explorer.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/api/connectivity", tags=["connectivity"])
+SHOWN = 60  # symbols that are named
 
 
 class ConnectivityBody(TextBody):
@@ -22,6 +24,10 @@ class ConnectivityBody(TextBody):
     top: Annotated[int, Field(ge=1, le=20)] = 5
 
 
+class SymbolsBody(Body):
+    model: Key
+
+
 @router.post("")
 def connectivity(body: ConnectivityBody, request: Request) -> dict[str, Any]:
     """The whole matrix of one model, so that pointing at the text asks for nothing more."""
@@ -31,10 +37,17 @@ def connectivity(body: ConnectivityBody, request: Request) -> dict[str, Any]:
 
 @router.get("/walk")
 def walk() -> dict[str, Any]:
-    """The paragraph of source 003, and the characters that its article points at."""
-    from rote.studies.memorization.published import PARAGRAPH, SITUATIONS
+    """The paragraph of source 003, and the three situations that its article describes."""
+    from rote.explorer.walk import walk
 
-    return {"text": PARAGRAPH.removeprefix(" "), "situations": SITUATIONS}
+    return walk()
+
+
+@router.post("/symbols")
+def symbols(body: SymbolsBody, request: Request) -> dict[str, Any]:
+    """Some of the symbols that a model reads, and a text made of them: something to begin with."""
+    bench = workbench(request)
+    return bench.compute(_symbols, bench, body)
 
 
 def _answer(bench: Workbench, body: ConnectivityBody) -> dict[str, Any]:
@@ -45,3 +58,11 @@ def _answer(bench: Workbench, body: ConnectivityBody) -> dict[str, Any]:
         top=body.top,
     )  # fmt: skip
     return found.answer()
+
+
+def _symbols(bench: Workbench, body: SymbolsBody) -> dict[str, Any]:
+    from rote.explorer.reading import Reader
+
+    opened = bench.shelf.open(body.model)
+    reader = Reader(opened.model, opened.inputs, opened.outputs)
+    return {"symbols": reader.inputs[:SHOWN], "count": len(reader.inputs), "example": reader.example()}

@@ -80,6 +80,11 @@ class Reader:
             raise UsageError(f"The text has {len(found.symbols)} {unit}; at most {limit} are read here. Shorten it.")
         return found
 
+    def example(self, size: int = 12) -> str:
+        """A text of symbols that the model knows; of no meaning, where the vocabulary is all that we have."""
+        plain = [name for name in self.inputs if not _is_special(name) and name.strip()]
+        return ("" if self.by_characters else " ").join(plain[:size])
+
     def output(self, word: str) -> int:
         """The output of this name."""
         try:

@@ -128,12 +128,14 @@ def expected(
     if series not in trail.series[key]:
         raise UnknownNameError("series", series, trail.series[key])
     meant = None if word is None else reader.output(word)
+    strip, best = _strip(chances, bins)
     return reading.facts() | {
         "read": read,
         "suggested": [reader.outputs[number] for number in numbers.tolist()],
         "chances": [round(value, 6) for value in values.tolist()],
         "outputs": len(reader.outputs),
-        "strip": packed(_strip(chances, bins)),
+        "strip": packed(strip),
+        "strip_words": [reader.outputs[number] for number in best],
         "rank": None if meant is None else 1 + int((chances > chances[meant]).sum()),
         "chance": None if meant is None else round(float(chances[meant]), 6),
         "layers": names,
@@ -144,8 +146,10 @@ def expected(
     }
 
 
-def _strip(chances: Tensor, bins: int) -> np.ndarray:
-    """The largest probability in each of at most so many neighborhoods of the vocabulary."""
-    count = min(bins, len(chances))
-    numbers = torch.arange(len(chances), device=chances.device) * count // len(chances)
-    return chances.new_zeros(count).scatter_reduce(0, numbers, chances, "amax").cpu().numpy()
+def _strip(chances: Tensor, bins: int) -> tuple[np.ndarray, list[int]]:
+    """The largest probability in each of at most so many neighborhoods of the vocabulary, and the output that has it."""
+    values = chances.cpu().numpy()
+    starts = np.linspace(0, len(values), min(bins, len(values)), endpoint=False).astype(int)
+    parts = np.split(values, starts[1:])
+    best = [int(start + part.argmax()) for start, part in zip(starts, parts, strict=True)]
+    return values[best], best

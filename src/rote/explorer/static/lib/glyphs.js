@@ -81,7 +81,7 @@ export function glyphs({ label, multiple = false, onpoint, onpress, onleave, onk
       element.replaceChildren(...groups);
       element.removeAttribute("aria-activedescendant");
     },
-    // colors(at) -> [background, ink] or null for none
+    // colors(at) -> [background, ink] or null where nothing can be
     paint(colors) {
       items.forEach((item, at) => {
         const color = colors(at);
@@ -89,7 +89,7 @@ export function glyphs({ label, multiple = false, onpoint, onpress, onleave, onk
         if (painted[at] === key) return;
         painted[at] = key;
         item.style.backgroundColor = key;
-        item.style.color = color ? color[1] : "";
+        item.style.color = color ? color[1] : "var(--muted)";
       });
     },
     // The chosen position; several where a phrase is chosen.

@@ -5,12 +5,15 @@
 import { divergingRgb, onTheme, sequentialRgb } from "./color.js";
 import { h } from "./dom.js";
 
-export function heat({ label, hint = "", read, onpick, onpoint, cell = 0 }) {
+const STRENGTH = 0.8; // of the color scale: calmer than all of it
+
+export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: side = "top" }) {
   const canvas = h("canvas", { width: 1, height: 1 });
   const mark = h("div", { class: "heat-cursor", "aria-hidden": "true", hidden: true });
   const frame = h("div", { class: "heat-frame", tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": label }, canvas, mark);
   const readout = h("p", { class: "heat-readout", role: "status" }, hint);
-  const element = h("div", { class: "heat" }, frame, readout);
+  const axis = h("div", { class: "heat-axis", "aria-hidden": "true" });
+  const element = h("div", { class: "heat" }, side === "top" && axis, frame, side === "bottom" && axis, readout);
   let shown = { rows: 0, columns: 0, value: () => null, signed: false };
   let at = null;
 
@@ -23,7 +26,7 @@ export function heat({ label, hint = "", read, onpick, onpoint, cell = 0 }) {
     const image = context.createImageData(columns, rows);
     const steps = 256; // colors are looked up: a map has many numbers
     const color = signed ? divergingRgb : sequentialRgb;
-    const table = Array.from({ length: 2 * steps + 1 }, (_, index) => color((index - steps) / steps));
+    const table = Array.from({ length: 2 * steps + 1 }, (_, index) => color((STRENGTH * (index - steps)) / steps));
     for (let row = 0, place = 0; row < rows; row += 1) {
       for (let column = 0; column < columns; column += 1, place += 4) {
         const number = value(row, column);
@@ -33,7 +36,8 @@ export function heat({ label, hint = "", read, onpick, onpoint, cell = 0 }) {
       }
     }
     context.putImageData(image, 0, 0);
-    if (cell) frame.style.setProperty("max-width", `${columns * cell}px`);
+    if (cell) element.style.setProperty("max-width", `max(16rem, ${columns * cell}px)`);
+    axis.replaceChildren(...(shown.labels || []).map((text) => h("span", {}, text)));
     frame.style.setProperty("aspect-ratio", shown.aspect || "auto");
   }
 

@@ -14,7 +14,7 @@ function table(signed) {
     const t = (index - STEPS) / STEPS;
     const bent = Math.sign(t) * Math.abs(t) ** 0.8 * STRONGEST; // so that a little still shows
     const color = signed ? diverging(bent) : sequential(Math.max(0, bent));
-    return [color, inkOn(color)];
+    return Math.abs(t) < 0.5 / STEPS ? ["transparent", "inherit"] : [color, inkOn(color)];
   });
   return tables[key];
 }
@@ -65,9 +65,9 @@ export function textPicture(rows, { caption = "", columns = 84 } = {}) {
       const color = row.colors(at);
       const y = top + line * high;
       const width = wide * symbol.length;
-      if (color) parts.push(svg("rect", { x: column * wide, y, width, height: high - 3, fill: color[0] }));
+      if (color && color[0] !== "transparent") parts.push(svg("rect", { x: column * wide, y, width, height: high - 3, fill: color[0] }));
       if (at === row.marked) parts.push(svg("rect", { x: column * wide + 0.5, y: y + 0.5, width: width - 1, height: high - 4, fill: "none", stroke: "var(--ink)" }));
-      if (symbol.trim()) parts.push(svg("text", { x: (column + symbol.length / 2) * wide, y: y + 16, "text-anchor": "middle", "font-family": "monospace", "font-size": 14, fill: color ? color[1] : "var(--ink)" }, symbol));
+      if (symbol.trim()) parts.push(svg("text", { x: (column + symbol.length / 2) * wide, y: y + 16, "text-anchor": "middle", "font-family": "monospace", "font-size": 14, fill: !color ? "var(--muted)" : color[1] === "inherit" ? "var(--ink)" : color[1] }, symbol));
       row.bottom = y + high;
     }
     top = (row.bottom || top) + 30;

@@ -13,7 +13,7 @@ export function textField({ label, value, wait, onchange, rows = 3, limit = LIMI
   const count = () => (counter.textContent = `${area.value.length} of ${limit - 1}`);
   const later = debounce(() => onchange(area.value), wait);
   area.addEventListener("input", () => {
-    area.value = area.value.replace(/[\r\n]+/g, " ");
+    if (/[\r\n]/.test(area.value)) area.value = area.value.replace(/[\r\n]+/g, " "); // pasted lines
     count();
     later();
   });

@@ -1,0 +1,457 @@
+// Which characters does a prediction rest on? Linked rows of one text, one per model.
+import { onTheme } from "../lib/color.js";
+import { debounce, fill, h, latest, number, percent, select, svg } from "../lib/dom.js";
+import { glyphs, moved, named } from "../lib/glyphs.js";
+import { heat } from "../lib/heat.js";
+import { Matrix } from "../lib/matrix.js";
+import { colorBar, shade, textPicture } from "../lib/shades.js";
+import { modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { guidedWalk } from "../lib/walk.js";
+
+const START = { at: 106, models: 3 };
+const OPTIONS = {
+  view: { label: "Show", values: [["row", "what an output draws on"], ["column", "what an input influences"], ["matrix", "the full matrix"]] },
+  unit: { label: "Shade", values: [["characters", "characters"], ["words", "whole words"]] },
+  norm: { label: "Measure", values: [["l2", "norm"], ["squared", "squared norm"], ["signed", "signed: gradient × input"]] },
+  wrt: { label: "Gradient at", values: [["one_hot", "one-hot input"], ["embedding", "embedding"]] },
+  of: { label: "Of the", values: [["logit", "logit"], ["log_probability", "log probability"]] },
+  scale: { label: "Darkest is", values: [["position", "the largest here"], ["model", "the model's largest"], ["all", "the largest of all models"]] },
+  ask: { label: "Asked about", values: [["text", "the text's own word"], ["choice", "the first suggestion"], ["word", "this word …"]] },
+};
+const ASKED = ["norm", "wrt", "of", "ask"]; // what the server has to know
+
+export const view = {
+  name: "connectivity",
+  title: "Connectivity",
+  mount(root, context) {
+    const given = context.state.get();
+    const chosen = Object.fromEntries(Object.entries(OPTIONS).map(([name, { values }]) => [name, values.some(([value]) => value === given[name]) ? given[name] : values[0][0]]));
+    chosen.word = given.word || "";
+    let shelf = [];
+    let text = given.text;
+    let at = given.at === undefined ? START.at : Number(given.at) || 0;
+    let pinned = given.pin === "1";
+    let reading = null; // the other end of a value that is read: an input of the pinned output
+    let rows = [];
+    const ends = [];
+    const whole = () => chosen.unit === "words";
+    const along = () => (chosen.view === "column" ? "column" : "row");
+    const signed = () => chosen.norm === "signed";
+
+    // Rows: one model each.
+    function makeRow(model) {
+      const row = { model, answer: null, matrix: null };
+      row.title = () => titleOf(row.model, shelf);
+      row.ask = latest((signal, body) => context.api.post("/api/connectivity", body, { signal }));
+      row.text = glyphs({
+        label: `Text as ${row.title()} reads it`,
+        onpoint: (place) => (pinned ? read(place) : go(place)),
+        onpress: press,
+        onleave: () => read(null),
+        onkey: (event) => key(event, row),
+      });
+      row.suggestions = h("ol", { class: "suggestions", "aria-label": `Suggestions of ${row.title()}` });
+      row.target = h("span", { class: "rank" });
+      row.readout = h("span", { class: "row-readout" });
+      row.notes = h("p", { class: "row-notes", hidden: true });
+      row.waiting = h("span", { class: "row-waiting", hidden: true }, "computing …");
+      row.element = h("article", { class: "text-row", "aria-label": row.title() });
+      drawRow(row);
+      return row;
+    }
+
+    function drawRow(row) {
+      const picker = modelPicker({
+        shelf, chosen: row.model, label: "Model of this row", onchange: (model) => {
+          row.model = model;
+          row.text.element.setAttribute("aria-label", `Text as ${row.title()} reads it`);
+          row.suggestions.setAttribute("aria-label", `Suggestions of ${row.title()}`);
+          row.element.setAttribute("aria-label", row.title());
+          remember();
+          load(row);
+        },
+      });
+      const button = (sign, name, action) => h("button", { type: "button", class: "small", "aria-label": name, title: name, onclick: action }, sign);
+      fill(
+        row.element,
+        h("header", {}, picker, row.waiting, h("span", { class: "row-tools" },
+          button("↑", "Move this row up", () => shift(row, -1)), button("↓", "Move this row down", () => shift(row, 1)), button("×", "Remove this row", () => remove(row)))),
+        h("div", { class: "row-line" }, row.suggestions, row.target),
+        row.text.element, row.notes, row.readout,
+      );
+    }
+
+    function shift(row, by) {
+      const from = rows.indexOf(row);
+      const to = from + by;
+      if (to < 0 || to >= rows.length) return;
+      rows.splice(from, 1);
+      rows.splice(to, 0, row);
+      list.replaceChildren(...rows.map((item) => item.element));
+      remember();
+      drawMatrices();
+      context.announce(`${row.title()} is row ${to + 1} of ${rows.length}.`);
+    }
+
+    function remove(row) {
+      row.ask.cancel();
+      rows = rows.filter((item) => item !== row);
+      row.element.remove();
+      remember();
+      paint();
+      drawMatrices();
+      context.announce(`${row.title()} removed.`);
+    }
+
+    function add() {
+      const free = readable(shelf).find((model) => !rows.some((row) => row.model.key === model.key)) || readable(shelf)[0];
+      if (!free) return;
+      const row = makeRow({ key: free.key, checkpoint: null });
+      rows.push(row);
+      list.append(row.element);
+      remember();
+      load(row);
+      context.announce(`${row.title()} added.`);
+    }
+
+    // Answers: the whole matrix comes at once, and moving over the text asks for nothing.
+    async function load(row) {
+      if (!text || (chosen.ask === "word" && !chosen.word)) return;
+      const body = { model: row.model.key, checkpoint: row.model.checkpoint, text };
+      for (const name of ASKED) body[name] = chosen[name];
+      if (chosen.ask === "word") body.word = chosen.word;
+      row.waiting.hidden = false;
+      row.element.setAttribute("aria-busy", "true");
+      try {
+        const answer = await row.ask(body);
+        if (!answer) return;
+        take(row, answer);
+        context.clear();
+      } catch (error) {
+        row.answer = row.matrix = null;
+        row.text.set([], []);
+        fill(row.suggestions);
+        row.target.textContent = "";
+        context.fail(error);
+      }
+      row.waiting.hidden = true;
+      row.element.removeAttribute("aria-busy");
+    }
+
+    function take(row, answer) {
+      row.answer = answer;
+      row.matrix = new Matrix(answer, chosen.norm);
+      row.text.set(answer.symbols, answer.words, answer.changed);
+      row.notes.textContent = answer.notes.join(" ");
+      row.notes.hidden = !answer.notes.length;
+      paint();
+      drawMatrices();
+    }
+
+    const loadAll = () => rows.forEach(load);
+
+    // Colors.
+    const size = () => Math.max(0, ...rows.map((row) => (row.answer ? row.answer.symbols.length : 0)));
+    const placeIn = (row) => Math.min(at, row.answer.symbols.length - 1);
+
+    function most(row, values) {
+      if (chosen.scale === "model") return row.matrix.most(whole());
+      if (chosen.scale === "all") return Math.max(...rows.map((item) => (item.matrix ? item.matrix.most(whole()) : 0)));
+      return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+    }
+
+    function paintRow(row) {
+      if (!row.matrix) return;
+      const place = placeIn(row);
+      row.values = row.matrix.series(place, along(), whole());
+      const largest = most(row, row.values) || 1;
+      row.colors = (other) => (row.matrix.reaches(place, other, along()) ? shade(row.values[other] / largest, signed()) : null);
+      row.text.paint(row.colors);
+      row.text.mark(place);
+      suggest(row, place);
+    }
+
+    function suggest(row, place) {
+      const { asked, ranks, chances, own, suggested, suggested_chances: shares } = row.answer;
+      const word = asked[place];
+      fill(row.suggestions, suggested[place].map((item, index) =>
+        h("li", { class: item === word ? "asked" : undefined }, h("b", {}, item), " ", h("span", {}, percent(shares[place][index])))));
+      const about = own[place] ? "first suggestion" : named(word);
+      row.target.textContent = own[place] && chosen.ask === "text" ? "asked about the first suggestion: the text has no word of the vocabulary here" : `${about}: rank ${ranks[place]} (${percent(chances[place], chances[place] < 0.001 ? 3 : 1)})`;
+    }
+
+    function tell(row) {
+      if (!row.matrix) return;
+      const { symbols } = row.answer;
+      const place = placeIn(row);
+      const spell = (position) => {
+        if (!whole()) return `“${named(symbols[position])}” (${position + 1})`;
+        const { first, last } = row.matrix.words[row.matrix.wordOf[position]];
+        return `“${symbols.slice(first, last + 1).join("").trim()}”`;
+      };
+      if (reading !== null && reading < symbols.length) {
+        const value = along() === "row" ? row.matrix.value(place, reading, whole()) : row.matrix.value(reading, place, whole());
+        row.readout.textContent = `${spell(reading)}: ${number(value)}`;
+        return;
+      }
+      if (along() === "column") {
+        row.readout.textContent = `what ${spell(place)} influences`;
+        return;
+      }
+      const { word, share } = row.matrix.strongest(place);
+      const { first, last } = row.matrix.words[word];
+      row.readout.textContent = `draws most on “${symbols.slice(first, last + 1).join("").trim() || "the first space"}”: ${percent(share, 0)} of all words`;
+    }
+
+    function paint() {
+      for (const row of rows) paintRow(row);
+      rows.forEach(tell);
+      const relative = chosen.scale === "position";
+      const largest = Math.max(0, ...rows.map((row) => (row.matrix ? most(row, row.values || []) : 0)));
+      bar.update({ signed: signed(), most: largest, relative, measure: measure(relative) });
+      for (const map of maps) if (map.row.answer) map.cursor(placeIn(map.row), placeIn(map.row));
+    }
+
+    function measure(relative) {
+      const what = { l2: "norm of the gradient", squared: "squared norm of the gradient", signed: "gradient × input" }[chosen.norm];
+      const of = chosen.of === "logit" ? "logit" : "log probability";
+      return `${what} of the ${of}, at the ${chosen.wrt === "one_hot" ? "one-hot input" : "embedding"}${relative ? ", over the largest at the chosen character" : ""}`;
+    }
+
+    // Moving.
+    function go(place, quiet = true) {
+      const last = size() - 1;
+      at = Math.max(0, Math.min(last < 0 ? place : last, place));
+      reading = null;
+      paint();
+      keep();
+      if (!quiet) say();
+    }
+
+    function read(place) {
+      if (!pinned && place !== null) return;
+      reading = place;
+      rows.forEach(tell);
+    }
+
+    function press(place) {
+      pin(!(pinned && place === at));
+      go(place);
+    }
+
+    function pin(on) {
+      pinned = on;
+      list.classList.toggle("pinned", on);
+      hint.textContent = on ? "Pinned: point at other characters to read their values. Click again or press Escape to let go." : "Point at a character, tap it, or use the arrow keys. Click to pin it.";
+    }
+
+    function key(event, row) {
+      if (event.key === "Escape" && pinned) {
+        pin(false);
+        keep();
+        return true;
+      }
+      if (event.key === "Enter" || event.key === " ") {
+        pin(!pinned);
+        keep();
+        return true;
+      }
+      if (!row.answer) return false;
+      if (event.shiftKey) { // read a value elsewhere, the output stays
+        const to = moved(event, reading === null ? at : reading, row.answer.symbols.length);
+        if (to === undefined) return false;
+        reading = to;
+        rows.forEach(tell);
+        context.announce(`${row.title()}: ${row.readout.textContent}`);
+        return true;
+      }
+      const to = moved(event, at, row.answer.symbols.length);
+      if (to === undefined) return false;
+      go(to, false);
+      return true;
+    }
+
+    const say = debounce(() => {
+      const parts = rows.filter((row) => row.answer).map((row) => `${row.title()}: ${row.answer.suggested[placeIn(row)].slice(0, 2).join(", ")}; ${row.target.textContent}`);
+      context.announce(parts.join(". "));
+    }, 350);
+    const keep = debounce(remember, 150);
+
+    function remember() {
+      const values = { text, at, pin: pinned ? "1" : "", models: rows.map((row) => modelName(row.model)).join(",") };
+      for (const [name, { values: known }] of Object.entries(OPTIONS)) values[name] = chosen[name] === known[0][0] ? "" : chosen[name];
+      values.word = chosen.ask === "word" ? chosen.word : "";
+      values.walk = walk.current() === null ? "" : walk.current() + 1;
+      context.state.set(values);
+    }
+
+    // The full matrix, one picture per model, and its numbers as a table.
+    let maps = [];
+    function drawMatrices() {
+      maps.forEach((map) => map.destroy());
+      maps = [];
+      const ready = chosen.view === "matrix" ? rows.filter((row) => row.matrix) : [];
+      matrices.hidden = !ready.length;
+      if (!ready.length) return;
+      const all = Math.max(...ready.map((row) => row.matrix.most(false)));
+      fill(matrices, ready.map((row) => {
+        const { symbols } = row.answer;
+        const count = symbols.length;
+        const largest = Array.from({ length: count }, (_, output) => {
+          if (chosen.scale !== "position") return (chosen.scale === "all" ? all : row.matrix.most(false)) || 1;
+          return row.matrix.series(output, "row", false).reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+        });
+        const map = heat({
+          label: `Connectivity matrix of ${row.title()}: ${count} outputs down, ${count} inputs across`,
+          hint: "Outputs down, inputs across. Point, or use the arrow keys.",
+          read: (output, input) => `output ${output + 1} “${named(symbols[output])}” of ${row.answer.asked[output]}, input ${input + 1} “${named(symbols[input])}”: ${input > output && row.answer.causal ? "none" : number(row.matrix.at(output, input))}`,
+          onpick: (output) => press(output),
+        });
+        map.set({
+          rows: count, columns: count, signed: signed(), aspect: "1 / 1",
+          value: (output, input) => (row.answer.causal && input > output ? null : row.matrix.at(output, input) / largest[output]),
+        });
+        map.row = row;
+        maps.push(map);
+        return h("figure", { class: "matrix" }, h("figcaption", {}, row.title()), map.element);
+      }));
+      for (const map of maps) map.cursor(placeIn(map.row), placeIn(map.row));
+    }
+
+    const numbers = h("details", { class: "numbers", ontoggle: () => numbers.open && table() }, h("summary", {}, "The chosen character's numbers as a table"));
+    function table() {
+      const ready = rows.filter((row) => row.matrix);
+      if (!ready.length) return;
+      const { symbols } = ready[0].answer;
+      const head = h("thead", {}, h("tr", {}, h("th", { scope: "col" }, along() === "row" ? "input" : "output"), ready.map((row) => h("th", { scope: "col", class: "number" }, row.title()))));
+      const body = h("tbody", {}, symbols.map((symbol, place) => h("tr", {}, h("th", { scope: "row" }, `${place + 1} ${named(symbol)}`), ready.map((row) => h("td", { class: "number" }, row.answer.symbols[place] === symbol && row.matrix.reaches(placeIn(row), place, along()) ? number(row.values[place]) : "–")))));
+      const made = h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Numbers of the chosen character" }, h("table", { class: "data" }, head, body));
+      fill(numbers, numbers.firstChild, made);
+    }
+
+    // Controls.
+    const field = textField({ label: "Text", value: "", wait: 350, rows: 3, onchange: (value) => setText(value) });
+    function setText(value, place) {
+      if (value === text && place === undefined) return;
+      const fresh = value !== text;
+      text = value;
+      if (place === undefined) walk.leave();
+      at = place === undefined ? Math.max(0, value.length) : place;
+      if (fresh) loadAll();
+      else paint();
+      remember();
+    }
+
+    const wordInput = h("input", { type: "text", maxlength: 80, size: 12, "aria-label": "The word that is asked about", value: chosen.word, hidden: chosen.ask !== "word" });
+    const setWord = debounce(() => {
+      chosen.word = wordInput.value.trim().toLowerCase();
+      remember();
+      loadAll();
+    }, 350);
+    wordInput.addEventListener("input", setWord);
+
+    function choose(name, value) {
+      chosen[name] = value;
+      wordInput.hidden = chosen.ask !== "word";
+      remember();
+      if (name === "ask" && value === "word" && !chosen.word) wordInput.focus();
+      else if (ASKED.includes(name)) loadAll();
+      else paint();
+      drawMatrices();
+      if (numbers.open) table();
+    }
+
+    const controls = Object.entries(OPTIONS).map(([name, { label, values }]) => {
+      const made = select(values, chosen[name], (value) => choose(name, value));
+      made.id = `connectivity-${name}`;
+      return h("div", { class: "field" }, h("label", { for: made.id }, label), made, name === "ask" && wordInput);
+    });
+    const walk = guidedWalk({
+      onplace: (story, place) => {
+        field.set(story);
+        pin(true);
+        setText(story, place);
+        list.scrollIntoView({ block: "nearest" });
+      },
+      onstep: () => remember(),
+      announce: context.announce,
+    });
+    const list = h("div", { class: "text-rows" });
+    const bar = colorBar();
+    const hint = h("p", { class: "hint" });
+    const matrices = h("div", { class: "matrices", hidden: true });
+    const adding = h("button", { type: "button", class: "quiet", onclick: add }, "Add a model");
+
+    fill(
+      root,
+      h("p", { class: "lead-in" }, "A prediction rests on what was read before. Choose a character: the earlier ones are shaded by how strongly the model's output there depends on them."),
+      walk.element,
+      field.element,
+      h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is shown and measured"), h("div", { class: "controls" }, controls)),
+      h("div", { class: "legend-line" }, bar.element, hint),
+      list,
+      h("div", { class: "under-rows" }, adding),
+      matrices,
+      numbers,
+    );
+    pin(pinned);
+    ends.push(onTheme(() => paint()));
+
+    async function start() {
+      shelf = await context.models();
+      const story = await context.api.get("/api/connectivity/walk");
+      walk.set(story, given.walk ? Number(given.walk) - 1 : null, at);
+      const usable = readable(shelf);
+      let asked = (given.models || "").split(",").filter(Boolean).map(parseModel);
+      if (!asked.length && usable.length) {
+        const first = usable.filter((model) => model.kind === usable[0].kind && model.group === usable[0].group).slice(0, START.models);
+        asked = first.map((model) => ({ key: model.key, checkpoint: null }));
+        if (text === undefined && usable[0].kind !== "autocomplete") {
+          text = (await context.api.post("/api/connectivity/symbols", { model: usable[0].key })).example;
+          at = text.length;
+        }
+      }
+      text ??= story.text;
+      field.set(text);
+      rows = asked.map(makeRow);
+      list.replaceChildren(...rows.map((row) => row.element));
+      loadAll();
+    }
+    start().catch(context.fail);
+
+    return {
+      unmount() {
+        rows.forEach((row) => row.ask.cancel());
+        [field, keep, say, setWord].forEach((part) => part.cancel());
+        maps.forEach((map) => map.destroy());
+        ends.forEach((end) => end());
+      },
+      data() {
+        const columns = ["model", "output", "output_symbol", "asked", "rank", "probability", "input", "input_symbol", "value"];
+        const found = rows.filter((row) => row.matrix).flatMap((row) => {
+          const { symbols, asked, ranks, chances, causal } = row.answer;
+          return symbols.flatMap((symbol, output) => symbols.slice(0, causal ? output + 1 : undefined).map((other, input) => [modelName(row.model), output, symbol, asked[output], ranks[output], chances[output], input, other, row.matrix.at(output, input)]));
+        });
+        return { columns, rows: found };
+      },
+      svg() {
+        if (chosen.view === "matrix" && maps.length) return matrixPicture(maps);
+        const shown = rows.filter((row) => row.matrix).map((row) => ({
+          title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${percent(row.answer.suggested_chances[placeIn(row)][index])}`).join("   ")}     ${row.target.textContent}`,
+          symbols: row.answer.symbols, words: row.answer.words, colors: row.colors, marked: placeIn(row),
+        }));
+        return textPicture(shown, { caption: measure(chosen.scale === "position") });
+      },
+    };
+  },
+};
+
+function matrixPicture(maps) {
+  const side = 400;
+  const parts = maps.flatMap((map, index) => [
+    svg("text", { x: index * (side + 24), y: 18, "font-size": 14, fill: "var(--ink)" }, map.row.title()),
+    svg("image", { x: index * (side + 24), y: 28, width: side, height: side, href: map.picture(), style: { "image-rendering": "pixelated" } }),
+  ]);
+  const size = { width: maps.length * (side + 24), height: side + 36 };
+  return svg("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-family": "Helvetica, Arial, sans-serif" }, parts);
+}

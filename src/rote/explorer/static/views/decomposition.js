@@ -1,0 +1,343 @@
+// What does a phrase contribute to each later prediction? Choose it in the text; the rest of the text is the other part.
+import { lineChart } from "../lib/chart.js";
+import { onTheme } from "../lib/color.js";
+import { debounce, fill, h, latest, number, percent, select, svg, uniqueId } from "../lib/dom.js";
+import { glyphs, moved, named } from "../lib/glyphs.js";
+import { heat } from "../lib/heat.js";
+import { wordsOf } from "../lib/matrix.js";
+import { colorBar, shade, textPicture } from "../lib/shades.js";
+import { modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+
+const TEXT = "a young age through advanced learning though the rules taught in schools";
+const PHRASE = [20, 28]; // " advanced"
+const LOOKED = 31; // le|arning
+const LARGE = 0.01; // an error that makes the parts doubtful
+const OPTIONS = {
+  look: { label: "Look at", values: [["predicted", "the predicted word"], ["target", "the text's own word"], ["word", "this word …"]] },
+  interactions: { label: "Interactions", values: [["source", "generalized (stable)"], ["relevant", "as first published"]] },
+  bias: { label: "Products of biases", values: [["in_span", "inside the phrase"], ["exclusive_end", "all but its end"], ["never", "never the phrase's"]] },
+  linearization: { label: "Linearization", values: [["bias_first", "bias first"], ["shapley", "mean of all orders"]] },
+  unit: { label: "Tree of", values: [["words", "whole words"], ["symbols", "symbols"]] },
+};
+
+export const view = {
+  name: "decomposition",
+  title: "Decomposition",
+  mount(root, context) {
+    const given = context.state.get();
+    const chosen = Object.fromEntries(Object.entries(OPTIONS).map(([name, { values }]) => [name, values.some(([value]) => value === given[name]) ? given[name] : values[0][0]]));
+    chosen.word = given.word || "";
+    let shelf = [];
+    let model = given.model ? parseModel(given.model) : null;
+    let text = given.text;
+    let [start, end] = (given.phrase || PHRASE.join("-")).split("-").map(Number); // end: where keys extend it
+    let at = given.at === undefined ? (given.text === undefined ? LOOKED : null) : Number(given.at); // the output that is looked at
+    let answer = null;
+    let tree = null;
+
+    const ask = latest((signal, body) => context.api.post("/api/decomposition/phrase", body, { signal }));
+    const askTree = latest((signal, body) => context.api.post("/api/decomposition/tree", body, { signal }));
+    const rules = () => ({ bias: chosen.bias, interactions: chosen.interactions, linearization: chosen.linearization });
+    const span = () => [Math.min(start, end), Math.max(start, end)];
+
+    // The text: dragging or shift with arrow keys chooses the phrase, a click behind it chooses the output.
+    const shown = glyphs({
+      label: "Text: choose a phrase", multiple: true,
+      ondrag: (from, to) => {
+        if (from === to && start === end) return;
+        dragged = true;
+        choose(from, to);
+      },
+      onpress: (place, event) => {
+        if (dragged) {
+          dragged = false;
+          return;
+        }
+        const word = answer ? wordAt(place) : { first: place, last: place };
+        if (event.shiftKey) choose(start, place);
+        else if (answer && place > span()[1]) lookAt(place);
+        else choose(word.first, word.last);
+      },
+      onpoint: (place) => {
+        if (!dragged) tell(place);
+      },
+      onleave: () => tell(null),
+      onkey: (event) => {
+        if (!answer) return false;
+        const count = answer.symbols.length;
+        const to = moved(event, event.shiftKey ? end : at === null ? end : at, count);
+        if (to === undefined) return false;
+        if (event.shiftKey) choose(start, to);
+        else if (event.key === "Home" || to < span()[0]) choose(to, to);
+        else lookAt(to);
+        return true;
+      },
+    });
+    let dragged = false;
+
+    const wordAt = (place) => wordsOf(answer.words).find(({ first, last }) => first <= place && place <= last);
+    const spell = (first, last) => {
+      const letters = answer.symbols.every((symbol) => symbol.length === 1);
+      return answer.symbols.slice(first, last + 1).join(letters ? "" : " ").trim() || "space";
+    };
+
+    function choose(from, to) {
+      [start, end] = [from, to];
+      shown.mark(start, end, end);
+      shown.flag("phrase", (place) => place >= span()[0] && place <= span()[1]);
+      shown.paint(() => ["transparent", "inherit"]);
+      keep();
+      later();
+    }
+    const later = debounce(() => load(), 120);
+
+    function body(extra) {
+      const made = { model: model.key, checkpoint: model.checkpoint, text, ...rules(), ...extra };
+      if (chosen.look === "word" && chosen.word) made.word = chosen.word;
+      return made;
+    }
+
+    async function load() {
+      if (!text || !model) return;
+      root.setAttribute("aria-busy", "true");
+      try {
+        const [first, last] = span();
+        const found = await ask(body({ start: first, end: last, target: chosen.look === "target" }));
+        if (!found) return;
+        const fresh = !answer || answer.symbols.join("\u0000") !== found.symbols.join("\u0000");
+        answer = found;
+        if (fresh) shown.set(found.symbols, found.words, found.changed);
+        if (at === null || at < first || at >= found.symbols.length) at = found.symbols.length - 1;
+        context.clear();
+        draw();
+        loadTree();
+      } catch (error) {
+        context.fail(error);
+      } finally {
+        root.removeAttribute("aria-busy");
+      }
+    }
+
+    // Later characters are shaded by the phrase's part of the logit there.
+    const step = (place) => place - answer.steps[0];
+    const large = () => Math.max(1e-9, ...answer.phrase.slice(step(span()[1]) + 1).map(Math.abs));
+    const colors = (place) => {
+      const [first, last] = span();
+      if (place < first) return null;
+      if (place <= last) return ["transparent", "inherit"];
+      return shade(answer.phrase[step(place)] / large(), true);
+    };
+
+    function draw() {
+      const [first, last] = span();
+      shown.mark(first, last, end);
+      shown.flag("phrase", (place) => place >= first && place <= last);
+      shown.flag("looked", (place) => place === at);
+      shown.paint(colors);
+      notes.textContent = answer.notes.join(" ");
+      notes.hidden = !answer.notes.length;
+      heading.textContent = `“${spell(first, last)}”`;
+      bar.update({ signed: true, most: large(), measure: "logit that the phrase contributes, at each later output" });
+      const series = [["the phrase", answer.phrase], ["the rest", answer.rest]].map(([name, values]) => ({ name, points: answer.steps.map((place, index) => [place + 1, values[index]]) }));
+      chart.update({ series });
+      const off = answer.error > LARGE;
+      error.classList.toggle("doubtful", off);
+      error.textContent = `Error of the method: the two parts sum to the state within ${number(answer.error)} of it.${off ? " That is too much to trust the parts; try other rules, or a shorter text." : ""}`;
+      tell(null);
+    }
+
+    function tell(place) {
+      if (!answer) return;
+      const looked = place === null || place < span()[0] ? at : place;
+      const index = step(looked);
+      if (answer.phrase[index] === undefined) return;
+      const cells = [
+        ["predicted there", answer.outputs[index]],
+        ["logit from the phrase", number(answer.phrase[index])], ["from the rest", number(answer.rest[index])], ["from the readout's bias", number(answer.bias[index])],
+        ["probability", percent(answer.chance[index])], ["from the phrase alone", percent(answer.chance_phrase[index])], ["from the rest alone", percent(answer.chance_rest[index])],
+      ];
+      if (chosen.look !== "predicted") cells[0][0] = "looked at";
+      fill(facts, h("div", {}, h("dt", {}, "output"), h("dd", {}, `${looked + 1} “${named(answer.symbols[looked])}”`)), cells.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    }
+
+    function lookAt(place) {
+      at = place;
+      shown.flag("looked", (other) => other === at);
+      tell(null);
+      keep();
+      const index = step(at);
+      if (index >= 0) context.announce(`Output ${at + 1}, ${answer.outputs[index]}: ${number(answer.phrase[index])} from the phrase, ${number(answer.rest[index])} from the rest.`);
+      treeLater();
+    }
+
+    // All spans at the chosen output: a triangle, one cell per span, long spans on top.
+    const treeLater = debounce(() => loadTree(), 200);
+    async function loadTree() {
+      if (!answer || at === null) return;
+      try {
+        treeState.textContent = "computing …";
+        const found = await askTree(body({ at, unit: chosen.unit }));
+        if (!found) return;
+        tree = found;
+        drawTree();
+      } catch (problem) {
+        tree = null;
+        treeBox.hidden = true;
+        treeState.textContent = problem.message;
+      }
+    }
+
+    const place = (first, length) => (first * (2 * tree.units.length - first + 1)) / 2 + length;
+    const ofCell = (row, column) => {
+      const count = tree.units.length;
+      const length = count - 1 - row; // the longest on top
+      const first = Math.floor((column - length) / 2); // shorter spans begin half a cell further left and right
+      return { first: Math.max(0, Math.min(count - 1 - length, first)), length };
+    };
+    const spanText = (first, length) => spell(tree.units[first][0], tree.units[first + length][1]);
+
+    function drawTree() {
+      const count = tree.units.length;
+      const most = Math.max(1e-9, ...tree.scores.map((score) => Math.abs(score)));
+      treeBox.hidden = false;
+      treeState.textContent = `Output ${tree.at + 1}, “${tree.output}”: the logit of each of the ${tree.scores.length} spans. Largest error of ${tree.measured} of them: ${number(tree.error)}.`;
+      map.set({
+        rows: count, columns: 2 * count, signed: true, aspect: count > 1 ? `2 / 1` : "8 / 1", labels: count <= 16 ? tree.units.map(([first, last]) => spell(first, last)) : [],
+        value: (row, column) => {
+          const length = count - 1 - row;
+          const inside = column - length;
+          if (inside < 0 || inside >= 2 * (count - length)) return null;
+          const share = tree.scores[place(Math.floor(inside / 2), length)] / most;
+          return Math.sign(share) * Math.abs(share) ** 0.7; // so that small ones can be told from none
+        },
+      });
+      const ranked = [];
+      for (let first = 0; first < count; first += 1) for (let length = 0; length < count - first; length += 1) ranked.push([spanText(first, length), tree.scores[place(first, length)], first, length]);
+      ranked.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+      const line = ([words, score, first, length]) => h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => choose(tree.units[first][0], tree.units[first + length][1]) }, words)), h("td", { class: "number" }, number(score)));
+      fill(best, h("caption", {}, "Largest contributions"), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "span"), h("th", { scope: "col", class: "number" }, "logit"))), h("tbody", {}, ranked.slice(0, 12).map(line)));
+      root.dataset.tree = String(tree.scores.length);
+    }
+
+    const map = heat({
+      axis: "bottom",
+      label: "Tree of all spans: the whole text on top, single units at the bottom",
+      hint: "Each cell is a span: the whole text on top, single units at the bottom. Click a span to choose it as the phrase.",
+      read: (row, column) => {
+        const { first, length } = ofCell(row, column);
+        return `“${spanText(first, length)}”: ${number(tree.scores[place(first, length)])}`;
+      },
+      onpick: (row, column) => {
+        const { first, length } = ofCell(row, column);
+        choose(tree.units[first][0], tree.units[first + length][1]);
+      },
+    });
+
+    const keep = debounce(() => remember(), 150);
+    function remember() {
+      const values = { model: model ? modelName(model) : "", text, phrase: span().join("-"), at: at === null ? "" : at };
+      for (const [name, { values: known }] of Object.entries(OPTIONS)) values[name] = chosen[name] === known[0][0] ? "" : chosen[name];
+      values.word = chosen.look === "word" ? chosen.word : "";
+      context.state.set(values);
+    }
+
+    // The frame.
+    const input = textField({ label: "Text", value: "", wait: 350, rows: 2, onchange: (value) => {
+      if (value === text) return;
+      text = value;
+      const last = Math.max(0, value.length - 1);
+      [start, end] = [Math.min(start, last), Math.min(end, last)];
+      at = null;
+      remember();
+      load();
+    } });
+    const wordInput = h("input", { type: "text", maxlength: 80, size: 12, "aria-label": "The word that is looked at", value: chosen.word, hidden: chosen.look !== "word", oninput: debounce((event) => {
+      chosen.word = event.target.value.trim().toLowerCase();
+      remember();
+      load();
+    }, 350) });
+    const controls = Object.entries(OPTIONS).map(([name, { label, values }]) => {
+      const id = uniqueId("option");
+      const made = select(values, chosen[name], (value) => {
+        chosen[name] = value;
+        wordInput.hidden = chosen.look !== "word";
+        remember();
+        if (name === "unit") loadTree();
+        else if (name === "look" && value === "word" && !chosen.word) wordInput.focus();
+        else load();
+      }, { id });
+      return h("div", { class: "field" }, h("label", { for: id }, label), made, name === "look" && wordInput);
+    });
+    const modelSlot = h("span", {});
+    const notes = h("p", { class: "row-notes", hidden: true });
+    const heading = h("span", { class: "phrase-name" });
+    const bar = colorBar();
+    const facts = h("dl", { class: "facts-line" });
+    const error = h("p", { class: "method-error" });
+    const chart = lineChart({ series: [], x: { label: "output (character)" }, y: { label: "logit" }, height: 220 });
+    const treeState = h("p", { class: "hint", role: "status" });
+    const best = h("table", { class: "data" });
+    const treeBox = h("div", { class: "tree", hidden: true }, map.element, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Largest contributions" }, best));
+    fill(
+      root,
+      h("p", { class: "lead-in" }, "The state of a network is split in two: what comes from a phrase, and the rest. Drag over a phrase, or hold Shift and use the arrow keys; then choose a later character to see what the phrase contributes to the prediction there."),
+      h("div", { class: "controls" }, h("div", { class: "field" }, h("span", { class: "label" }, "Model"), modelSlot)),
+      input.element,
+      h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is looked at, and the rules of the split"), h("div", { class: "controls" }, controls)),
+      h("div", { class: "legend-line" }, bar.element),
+      h("div", { class: "phrase-text" }, shown.element), notes, facts, error,
+      h("section", { class: "panel", "aria-label": "The phrase against the rest" }, h("h2", {}, heading, " against the rest"), chart.element),
+      h("section", { class: "panel", "aria-label": "All spans" }, h("h2", {}, "All spans"), treeState, treeBox),
+    );
+    const endTheme = onTheme(() => answer && draw());
+
+    async function begin() {
+      shelf = readable(await context.models());
+      if (!shelf.length) throw new Error("No model on the shelf reads text.");
+      model ??= { key: shelf[0].key, checkpoint: null };
+      fill(modelSlot, modelPicker({ shelf, chosen: model, label: "Model", onchange: (picked) => {
+        model = picked;
+        remember();
+        load();
+      } }));
+      const kind = shelf.find((item) => item.key === model.key)?.kind;
+      if (text === undefined) {
+        text = TEXT;
+        if (kind === "sequence") {
+          text = (await context.api.post("/api/connectivity/symbols", { model: model.key })).example;
+          [start, end, at] = [0, 0, null];
+        }
+      }
+      input.set(text);
+      await load();
+    }
+    begin().catch(context.fail);
+
+    return {
+      unmount() {
+        [ask, askTree, later, treeLater, keep, input].forEach((part) => part.cancel());
+        map.destroy();
+        chart.destroy();
+        endTheme();
+      },
+      data() {
+        const columns = ["model", "phrase", "output", "symbol", "word", "logit_phrase", "logit_rest", "logit_bias", "probability", "probability_phrase", "probability_rest"];
+        if (!answer) return { columns, rows: [] };
+        const phrase = spell(...span());
+        return { columns, rows: answer.steps.map((place, index) => [modelName(model), phrase, place, answer.symbols[place], answer.outputs[index], answer.phrase[index], answer.rest[index], answer.bias[index], answer.chance[index], answer.chance_phrase[index], answer.chance_rest[index]]) };
+      },
+      svg() {
+        if (!answer) return null;
+        const note = `contribution of “${spell(...span())}” to the logit at each later output`;
+        const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors, marked: at }]);
+        if (!tree) return picture;
+        const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
+        picture.append(svg("text", { x: 0, y: height + 12, "font-size": 12, fill: "var(--muted)" }, treeState.textContent));
+        picture.append(svg("image", { x: 0, y: height + 24, width, height: width / 2, preserveAspectRatio: "none", href: map.picture(), style: { "image-rendering": "pixelated" } }));
+        picture.setAttribute("height", height + width / 2 + 30);
+        picture.setAttribute("viewBox", `0 0 ${width} ${height + width / 2 + 30}`);
+        return picture;
+      },
+    };
+  },
+};
