@@ -70,8 +70,9 @@ def contribution(
     def chance(logits: Tensor) -> Tensor:
         return logits.softmax(-1).gather(1, picked)[:, 0]
 
+    names = tuple(reader.outputs[number] for number in looked_at.tolist())
     return Contribution(
-        reading, span, tuple(range(span[0], reading.time)), tuple(reader.outputs[number] for number in looked_at.tolist()),
+        reading, span, tuple(range(span[0], reading.time)), names,
         both.gather(1, picked)[:, 0], rest.gather(1, picked)[:, 0], offset[looked_at], chance(whole), chance(both),
         chance(rest), float(parts.error.max()),
     )  # fmt: skip
@@ -105,12 +106,16 @@ def all_spans(
     if not 0 <= at < reading.time:
         raise UsageError(f"'at' must lie in 0 to {reading.time - 1}, the steps of the text. Got {at}.")
     if reader.model.recurrent.directions == 2:
-        raise UsageError("The tree of spans needs a model that reads in one direction: an output here sees what follows.")
+        raise UsageError(
+            "The tree of spans needs a model that reads in one direction: an output here sees what follows."
+        )
     tokens = reading.tokens[:, : at + 1]
     units = _word_units(reading.words[: at + 1]) if whole_words else [(step, step) for step in range(at + 1)]
     limit, kind = (WORDS, "words") if whole_words else (TREE, "symbols")
     if len(units) > limit:
-        raise UsageError(f"The tree holds at most {limit} {kind} up to the chosen output. Got {len(units)}; choose an earlier one.")
+        raise UsageError(
+            f"The tree holds at most {limit} {kind} up to the chosen output. Got {len(units)}; choose an earlier one."
+        )
     pairs = [(units[first][0], units[last][1]) for first, last in contiguous_spans(len(units))]
     options = {"interactions": INTERACTIONS} | options
     if whole_words:
@@ -125,9 +130,7 @@ def all_spans(
     return Spans(reading, at, reader.outputs[number], tuple(units), scores, error, len(some))
 
 
-def _looked_at(
-    reader: Reader, reading: Reading, whole: Tensor, first: int, word: str | None, target: bool
-) -> Tensor:
+def _looked_at(reader: Reader, reading: Reading, whole: Tensor, first: int, word: str | None, target: bool) -> Tensor:
     if word is not None:
         return torch.full((len(whole),), reader.output(word), device=whole.device)
     best = whole.argmax(-1)

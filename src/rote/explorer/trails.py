@@ -147,7 +147,7 @@ def expected(
 
 
 def _strip(chances: Tensor, bins: int) -> tuple[np.ndarray, list[int]]:
-    """The largest probability in each of at most so many neighborhoods of the vocabulary, and the output that has it."""
+    """The largest probability in each of at most so many stretches of the vocabulary, and the output that has it."""
     values = chances.cpu().numpy()
     starts = np.linspace(0, len(values), min(bins, len(values)), endpoint=False).astype(int)
     parts = np.split(values, starts[1:])

@@ -25,8 +25,8 @@ class Situation:
 SITUATIONS = (
     Situation(
         "“learning”, two letters known",
-        "In the article the GRU and the LSTM offer “learning” after “le”, the GRU with more confidence; the Nested LSTM "
-        "offers only common words with an l.",
+        "In the article the GRU and the LSTM offer “learning” after “le”, the GRU with more confidence; the Nested "
+        "LSTM offers only common words with an l.",
         "Is “advanced” shaded? A model that reads the word before can know more than the two letters say. The rank of "
         "“learning” tells what it made of that.",
         (Place(106, "le|arning"),),

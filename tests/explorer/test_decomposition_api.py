@@ -1,0 +1,99 @@
+"""Phrases over the wire: the parts of rote.decompose, summing to the model's own logits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from fastapi.testclient import TestClient
+from text_models import WORDS, model_of
+
+import rote
+from rote.explorer import Workbench
+from rote.explorer.shelf import user_model
+
+TEXT = "a young age through advanced le"
+SPAN = (20, 28)
+
+
+def asked(client: TestClient, path: str = "phrase", **changes: object) -> dict:
+    where = {"start": SPAN[0], "end": SPAN[1]} if path == "phrase" else {"at": 12}
+    response = client.post(f"/api/decomposition/{path}", json={"model": "lstm", "text": TEXT} | where | changes)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_the_parts_and_the_bias_sum_to_the_models_logit(client: TestClient) -> None:
+    answer, model = asked(client), rote.load_autocomplete("lstm")
+    with torch.no_grad():
+        logits = model(model.encode(TEXT))[0]
+    whole = np.add(answer["phrase"], answer["rest"]) + answer["bias"]
+    assert answer["steps"] == list(range(SPAN[0], 32))
+    assert answer["outputs"] == [model.vocabulary[index] for index in logits[SPAN[0] :].argmax(-1).tolist()]
+    np.testing.assert_allclose(whole, logits[SPAN[0] :].max(-1).values.numpy(), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(answer["chance"], logits[SPAN[0] :].softmax(-1).max(-1).values.numpy(), atol=1e-4)
+    assert answer["error"] < 1e-4
+
+
+@pytest.mark.parametrize("rules", [{"interactions": "source"}, {"interactions": "relevant", "bias": "never"}])
+def test_the_phrases_part_is_that_of_rote_decompose(client: TestClient, rules: dict) -> None:
+    answer, model = asked(client, word="learning", **rules), rote.load_autocomplete("lstm")
+    parts = rote.decompose(model, model.encode(TEXT), [SPAN], **rules)
+    own = parts.logits()[0, 0, SPAN[0] :, model.word("learning")]
+    alone = parts.probabilities()[0, 0, SPAN[0] :, model.word("learning")]
+    np.testing.assert_allclose(answer["phrase"], own.numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(answer["chance_phrase"], alone.numpy(), rtol=1e-3, atol=2e-6)
+
+
+def test_the_texts_own_word_can_be_looked_at(client: TestClient) -> None:
+    assert asked(client, target=True)["outputs"][:9] == ["advanced"] * 9
+
+
+def test_the_tree_holds_the_score_of_every_span(client: TestClient) -> None:
+    answer, model = asked(client, "tree", word="world"), rote.load_autocomplete("lstm")
+    tokens = model.encode(TEXT)[:, :13]
+    parts = rote.decompose_all(model, tokens, interactions="source")
+    own = parts.logits(at=slice(-1, None))[0, :, 0, model.word("world")]
+    assert len(answer["scores"]) == 13 * 14 // 2
+    assert answer["units"] == [[step, step] for step in range(13)]
+    np.testing.assert_allclose(answer["scores"], own.numpy(), rtol=1e-3, atol=1e-4)
+    assert answer["measured"] >= 12
+    assert answer["error"] < 1e-3
+
+
+def test_the_tree_of_words_is_that_of_their_characters(client: TestClient) -> None:
+    answer, model = asked(client, "tree", at=30, unit="words"), rote.load_autocomplete("lstm")
+    assert answer["units"] == [[0, 1], [2, 7], [8, 11], [12, 19], [20, 28], [29, 30]]
+    assert len(answer["scores"]) == 21
+    parts = rote.decompose(model, model.encode(TEXT)[:, :31], [(2, 11), (20, 28)], interactions="source")
+    own = parts.logits(at=slice(-1, None))[0, :, 0, model.word(answer["output"])].tolist()
+    np.testing.assert_allclose([answer["scores"][7], answer["scores"][18]], own, rtol=1e-3, atol=1e-4)
+
+
+def test_a_users_model_of_words(bench: Workbench, client: TestClient) -> None:
+    model = model_of(len(WORDS))
+    bench.shelf.add(*user_model(model, WORDS, WORDS, "mine-phrases", "Mine", "word"))
+    answer = asked(client, model="mine-phrases", text="the dogs bark .", start=1, end=1)
+    with torch.no_grad():
+        logits = model(torch.tensor([[1, 2, 3, 6]]))[0, 1:]
+    whole = np.add(answer["phrase"], answer["rest"]) + answer["bias"]
+    np.testing.assert_allclose(whole, logits.max(-1).values.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("phrase", {"start": 5, "end": 3}, "must not lie behind its end"),
+        ("phrase", {"start": 5, "end": 300}, "inside the sequence of 32 steps"),
+        ("phrase", {"word": "xqz"}, "'xqz' is not among"),
+        ("phrase", {"bias": "some"}, "bias"),
+        ("tree", {"at": 99}, "'at' must lie in 0 to 31"),
+        ("tree", {"at": 80, "text": TEXT * 4}, "at most 60 symbols"),
+        ("tree", {"at": 80, "text": "a " * 50, "unit": "words"}, "at most 32 words"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(client: TestClient, path: str, body: dict, said: str) -> None:
+    where = {"start": 0, "end": 1} if path == "phrase" else {"at": 12}
+    response = client.post(f"/api/decomposition/{path}", json={"model": "lstm", "text": TEXT} | where | body)
+    assert response.status_code == 422
+    assert said in response.json()["error"]
