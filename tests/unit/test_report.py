@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import re
@@ -9,12 +11,15 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from sample_tables import SOURCE, claim, columns, measured, outcome_table, samples, section, seeds_table, verdicts
 
 import rote.report
 from rote.claims import Estimate, Verdict, above, below, judge, not_run
 from rote.errors import StoreError, UsageError
+from rote.figures import draw, export
 from rote.report import Section, build
 from rote.report.intervals import WIDTH, interval_plot
 from rote.report.ledger import counts, ledger_table, summary
@@ -256,6 +261,34 @@ class TestFiles:
             "plane-seeds.csv", "plane-outcome.csv", "plane-outcome.md", "plane-outcome.tex"
         }  # fmt: skip
 
+    def test_very_long_data_are_compressed(self, out: Path) -> None:
+        long = replace(seeds_table(), rows=seeds_table().rows * 2000)
+        page = whole(build([section(long)], (), out))
+        with gzip.open(out / "tables/plane-seeds.csv.gz", "rt") as file:
+            assert len(file.readlines()) == 1 + len(long.rows)
+        assert "CSV, gzip" in page.text
+
+    def test_a_picture_for_slides_has_few_colors_but_those_of_the_figure(self, out: Path) -> None:
+        build([section(seeds_table())], (), out)
+        small = Image.open(out / "figures/plane-seeds.png")
+        full = Image.open(io.BytesIO(export(draw(seeds_table()), "png"))).convert("RGB")
+        assert (small.mode, small.size) == ("P", full.size)
+        apart = np.abs(np.asarray(small.convert("RGB"), int) - np.asarray(full, int))
+        assert apart.mean() < 1
+        assert apart.max() < 40
+
+    def test_a_report_of_the_same_is_left_as_it_is(self, out: Path) -> None:
+        page = build([section(seeds_table())], verdicts(), out)
+        made = page.stat().st_mtime_ns
+        build([section(seeds_table())], verdicts(), out)
+        assert page.stat().st_mtime_ns == made
+        (out / "tables/plane-seeds.csv").unlink()
+        build([section(seeds_table())], verdicts(), out)
+        assert (out / "tables/plane-seeds.csv").exists()
+        made = page.stat().st_mtime_ns
+        build([section(seeds_table())], verdicts()[:1], out)
+        assert page.stat().st_mtime_ns != made
+
     def test_the_same_input_gives_the_same_bytes(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
         build([section(*samples().values())], verdicts(), out)
@@ -313,7 +346,7 @@ class TestFolder:
         build([small()], (), out)
         before = files(out)
 
-        def crash(folder: Path) -> None:
+        def crash(*_: object) -> None:
             raise KeyboardInterrupt
 
         monkeypatch.setattr("rote.report.report._put_assets", crash)

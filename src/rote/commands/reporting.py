@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from rote.studies.ledger import judged
 from rote.studies.study import in_order
 
 
-def write_report(store: Store, out: Path, *, preset: str | None = None) -> Path:
-    """The report of everything in the store; returns the path of its first page."""
+def write_report(
+    store: Store, out: Path, *, preset: str | None = None, verdicts: Sequence[Verdict] | None = None
+) -> Path:
+    """The report of everything in the store; returns the path of its first page. ``verdicts``: its ledger, if known."""
     sections = []
-    verdicts = tuple(ledger(store, preset))
+    verdicts = tuple(ledger(store, preset) if verdicts is None else verdicts)
     spent = {row.id: row.seconds for row in store.runs()}
     for name in in_order():
         study = studies[name]()

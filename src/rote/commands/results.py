@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from rote.commands.options import Folder, Json, PresetFilter, open_store, option, out_console, print_json
-
-if TYPE_CHECKING:
-    from rote.store import Store
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,14 @@ class Claims:
     json: Json = False
 
     def __call__(self) -> int:
-        show_ledger(open_store(self.store), self.preset, as_json=self.json)
+        from rote.commands.terminal import show_verdicts, verdict_rows
+        from rote.studies import ledger
+
+        verdicts = ledger(open_store(self.store), self.preset)
+        if self.json:
+            print_json(verdict_rows(verdicts))
+        else:
+            show_verdicts(out_console(), verdicts)
         return 0
 
 
@@ -70,16 +74,3 @@ class Cite:
 
         print(bibtex(open_store(self.store), self.names))
         return 0
-
-
-def show_ledger(
-    store: Store, preset: str | None = None, *, names: list[str] | None = None, as_json: bool = False
-) -> None:
-    from rote.commands.terminal import show_verdicts, verdict_rows
-    from rote.studies import ledger
-
-    verdicts = [verdict for verdict in ledger(store, preset) if names is None or verdict.study in names]
-    if as_json:
-        print_json(verdict_rows(verdicts))
-    else:
-        show_verdicts(out_console(), verdicts)

@@ -21,7 +21,6 @@ from rote.commands.options import (
     print_json,
     print_rows,
 )
-from rote.commands.results import show_ledger
 from rote.errors import RoteError, RunFailedError, StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +50,8 @@ class Reproduce:
 
     def __call__(self) -> int:
         from rote.commands.reporting import check_report_folder, write_report
-        from rote.studies import Display, Laboratory, studies
+        from rote.commands.terminal import show_verdicts
+        from rote.studies import Display, Laboratory, ledger, studies
 
         names = studies_of(self.sources)
         store, console = open_store(self.store), err_console()
@@ -71,10 +71,10 @@ class Reproduce:
             except (RunFailedError, StoreError) as error:  # the other studies go on
                 failed.append(name)
                 console.print(f"rote: {error}", markup=False, highlight=False, style="red", soft_wrap=True)
-        show_ledger(store, preset=self.preset, names=names)
-        out_console().print(
-            f"Report: {write_report(store, self.out, preset=self.preset)}", markup=False, soft_wrap=True
-        )
+        verdicts = ledger(store, self.preset)
+        show_verdicts(out_console(), [verdict for verdict in verdicts if verdict.study in names])
+        page = write_report(store, self.out, preset=self.preset, verdicts=verdicts)
+        out_console().print(f"Report: {page}", markup=False, soft_wrap=True)
         if failed:
             raise RunFailedError(f"Failed: {', '.join(failed)}. See: rote runs list --status failed")
         return 0

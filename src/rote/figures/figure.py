@@ -24,6 +24,10 @@ Rows = Sequence[Mapping[str, Any]]
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
 
+# Whether specifications are checked against Vega-Lite's schema, which takes longer than drawing: the tests do.
+CHECKED = False
+
+
 @dataclass(frozen=True)
 class Figure:
     """A chart and the data behind it; a notebook shows it as it is."""
@@ -34,7 +38,7 @@ class Figure:
 
     def spec(self, on: Theme = "light") -> dict[str, Any]:
         """The complete Vega-Lite specification. The same table always gives the same one."""
-        spec: dict[str, Any] = self.chart.to_dict()
+        spec: dict[str, Any] = self.chart.to_dict(validate=CHECKED)
         spec["config"] = theme(on)  # in place of whatever theme the session has enabled
         spec.pop("usermeta", None)
         spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in self.data.items()}

@@ -15,7 +15,7 @@ from rote.figures.png import data_uri, encode
 from rote.figures.style import shade, shade_scale
 
 LEVELS = 101  # shades of an image; the exact numbers are in the table
-READABLE = 4096  # rectangles in one heat map, each with its own tip
+READABLE = 1600  # rectangles in one heat map, each with its own tip
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rote.errors import RoteError
-from rote.figures import Figure, draw, export
+from rote.figures import Figure, draw
 from rote.figures.export import PICTURES, Picture, render, to_json
 from rote.report.tables import to_csv, to_latex, to_markdown
 from rote.store import Table
 
+LONG = 100_000  # bytes of a table's file above which it is compressed
 _TABLE_FILES: dict[str, tuple[str, Callable[[Table], str]]] = {
     "CSV": ("csv", to_csv),
     "Markdown": ("md", to_markdown),
@@ -71,15 +73,19 @@ class Shelf:
 
     def _table(self, table: Table, name: str, kind: str) -> Download:
         ending, text = _TABLE_FILES[kind]
-        # As bytes: CSV has its own line ends.
-        return self._write(f"tables/{name}.{ending}", text(table).encode(), kind)
+        data = text(table).encode()  # as bytes: CSV has its own line ends
+        if len(data) <= LONG:
+            return self._write(f"tables/{name}.{ending}", data, kind)
+        # Programs read it as it is; mtime=0: the same table is the same file.
+        return self._write(f"tables/{name}.{ending}.gz", gzip.compress(data, mtime=0), f"{kind}, gzip")
 
     def _figure(self, figure: Figure, name: str) -> tuple[Drawing, list[Download]]:
-        described = export(figure, "json")
+        complete = figure.spec()
+        described = to_json(complete).encode() + b"\n"
         pictures = self._drawn_before(name, described) or render(figure)
         downloads = [self._write(f"figures/{name}.{kind}", data, kind.upper()) for kind, data in pictures.items()]
         downloads.append(self._write(f"figures/{name}.vl.json", described, "Vega-Lite"))
-        spec = {key: value for key, value in figure.spec().items() if key != "config"}
+        spec = {key: value for key, value in complete.items() if key != "config"}
         width, height = _size(pictures["svg"])
         return Drawing(to_json(spec), f"figures/{name}.svg", width, height), downloads
 

@@ -18,14 +18,15 @@ _LEFT_BY_FILE_BROWSERS = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 
 @contextmanager
-def replacing(out: Path, drawn_by: str) -> Iterator[Path]:
+def replacing(out: Path, drawn_by: str, made_from: str) -> Iterator[Path]:
     """A new, empty folder to fill. It becomes ``out`` when the block ends well, and is gone when it does not."""
     check_replaceable(out)
     fresh = out.parent / f".{out.name}.{secrets.token_hex(4)}.tmp"
     try:
         fresh.mkdir(parents=True)
         yield fresh
-        write_document(fresh / MARKER, _KIND, _VERSION, {"files": _files(fresh), "drawn_by": drawn_by})
+        marker = {"files": _files(fresh), "drawn_by": drawn_by, "made_from": made_from}
+        write_document(fresh / MARKER, _KIND, _VERSION, marker)
         _flush(fresh)
         check_replaceable(out)  # again: writing took a while
         _swap(fresh, out)
@@ -59,6 +60,15 @@ def check_replaceable(out: Path) -> None:
             f"The report {out} holds files that Rote did not write ({', '.join(foreign[:3])}"
             f"{', ...' if len(foreign) > 3 else ''}) and that a new report would remove. {advice}"
         )
+
+
+def is_current(out: Path, made_from: str) -> bool:
+    """Whether the report that is there, with all its files, was made from the same."""
+    try:
+        marker = read_document(out / MARKER, _KIND, _VERSION)
+    except RoteError:
+        return False
+    return marker.get("made_from") == made_from and set(marker["files"]) <= set(_files(out))
 
 
 def made_alike(out: Path, drawn_by: str) -> Path | None:

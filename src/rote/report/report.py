@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,14 +22,16 @@ from rote.figures import Theme, theme
 from rote.figures.export import DRAWN_BY, vega_bundle
 from rote.report import numbers
 from rote.report.exhibits import Shelf
-from rote.report.folder import check_replaceable, made_alike, replacing
+from rote.report.folder import check_replaceable, is_current, made_alike, replacing
 from rote.report.intervals import HEIGHT, WIDTH
 from rote.report.ledger import OUTCOMES, counts, ledger_table, summary
 from rote.report.section import Section
 from rote.report.tables import numeric_columns
 from rote.report.views import by_source, ledger_rows
+from rote.store import digest
 
 _HERE = Path(__file__).parent
+_CODE = {".py", ".html", ".css", ".js", ".svg"}
 ROWS_SHOWN = 300  # of a table on the page; its files have all
 # Only files of the folder itself may be loaded, whatever a text in it contains. Opened as file:, Chromium takes 'self'
 # for them, other browsers the scheme.
@@ -49,13 +52,17 @@ def build(
     """Write the report into the folder ``out`` and return the path of its first page.
 
     The folder is replaced as a whole, when the new report is complete. A folder that is not a report of Rote is never
-    touched (UsageError). Pictures of figures that have not changed are taken from the report that was there.
+    touched (UsageError). Pictures of figures that have not changed are taken from the report that was there, and a
+    report of the very same content, made by the same program, is left as it is.
     ``sources`` are those that claims may come from, also where no section does; ``command`` is what the pages say to
     rebuild them with.
     """
     out = Path(out).expanduser().resolve()
     check_replaceable(out)
-    with replacing(out, DRAWN_BY) as folder:
+    made_from = _fingerprint((sections, ledger, sources := tuple(sources), command))
+    if is_current(out, made_from):
+        return out / "index.html"
+    with replacing(out, DRAWN_BY, made_from) as folder:
         shelf = Shelf(folder, earlier=made_alike(out, DRAWN_BY))
         pages = by_source(sections, ledger, sources, shelf)
         template = _templates(
@@ -81,7 +88,7 @@ def build(
         for source in pages:
             page = template.render(source=source, title=source.title)
             (folder / source.page).write_text(page, encoding="utf-8")
-        _put_assets(folder / "assets")
+        _put_assets(folder / "assets", shelf.earlier)
     return out / "index.html"
 
 
@@ -128,14 +135,31 @@ def _shown(value: object) -> str:
     return numbers.typeset(text) if numbers.is_number(value) else text
 
 
+def _fingerprint(content: object) -> str:
+    """Of what a report is made from: its content, and the program that turns it into pages and pictures."""
+    files = sorted(path for folder in (_HERE, _HERE.parent / "figures") for path in folder.rglob("*"))
+    program = b"".join(path.read_bytes() for path in files if path.suffix in _CODE)
+    plain = json.dumps([DRAWN_BY, os.environ.get("SOURCE_DATE_EPOCH"), content], default=_plain)
+    return digest(plain.encode() + program)
+
+
+def _plain(value: object) -> object:
+    """For a fingerprint: a dataclass as its fields, anything else, such as a claim's function, by its name."""
+    return vars(value) if is_dataclass(value) else getattr(value, "__qualname__", type(value).__qualname__)
+
+
 def _on_screen(name: Theme) -> dict[str, object]:
     """The theme without its paper: the page has its own."""
     return {**theme(name), "background": "transparent"}
 
 
-def _put_assets(folder: Path) -> None:
+def _put_assets(folder: Path, earlier: Path | None) -> None:
     shutil.copytree(_HERE / "assets", folder)
-    (folder / "vega.js").write_text(vega_bundle(), encoding="utf-8")
+    bundle = earlier / "assets" / "vega.js" if earlier else None
+    if bundle and bundle.exists():
+        shutil.copyfile(bundle, folder / "vega.js")
+    else:
+        (folder / "vega.js").write_text(vega_bundle(), encoding="utf-8")
 
 
 def _now() -> datetime:

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from rote.claims import Verdict
@@ -26,9 +27,12 @@ class Result:
 
     study: Study[Any]
     summary: FinishedRun
-    verdicts: tuple[Verdict, ...]
     computed: int  # runs done now
     reused: int  # runs found finished in the store
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(judged(self.study, self.summary))
 
 
 class Laboratory:
@@ -61,7 +65,7 @@ class Laboratory:
         summary = replace(study.request("summary", config, range(flatten(config)["seeds"])), preset=preset)  # type: ignore[call-overload]
         done = self.store.finished(summary)
         if done is not None:
-            return self._result(study, done, 0, len(done.record.uses))
+            return Result(study, done, 0, len(done.record.uses))
         study.prepare(config)
         needed, requests = (
             [replace(request, preset=preset) for request in wanted]
@@ -77,7 +81,7 @@ class Laboratory:
             run.note(uses=tuple(part.id for part in finished))
             run.finish(study.summarize(config, finished))
         reused = len(needed) + len(requests) - missing
-        return self._result(study, FinishedRun(self.store.folder(summary)), missing, reused)
+        return Result(study, FinishedRun(self.store.folder(summary)), missing, reused)
 
     def _perform(self, missing: Sequence[Request], passed: dict[str, Any]) -> None:
         if not missing:
@@ -100,9 +104,6 @@ class Laboratory:
             except (StoreError, RunFailedError) as error:
                 failures[request] = str(error)
         return failures
-
-    def _result(self, study: Study[Any], summary: FinishedRun, computed: int, reused: int) -> Result:
-        return Result(study, summary, tuple(judged(study, summary)), computed, reused)
 
     def _with_engine(self, study: Study[Any], config: Any) -> Any:
         """``engine="auto"`` decided by timing, once per store and configuration: a resumed study must find its runs."""
