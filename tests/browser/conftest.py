@@ -17,6 +17,7 @@ from rote.explorer import Explorer, Workbench
 from rote.store import Store
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the sample tables are shared with the unit tests
+sys.path.append(str(Path(__file__).parents[1] / "explorer"))  # and the small text models
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,8 @@ class Contribution:
             for name in ("phrase", "rest", "bias", "chance", "chance_phrase", "chance_rest")
         }
         return self.reading.facts() | {
-            "span": self.span, "steps": self.steps, "outputs": self.outputs, **numbers, "error": self.error
+            "span": self.span, "steps": self.steps, "outputs": self.outputs, **numbers, "error": self.error,
+            "tree_limits": {"symbols": TREE, "words": WORDS},
         }  # fmt: skip
 
 

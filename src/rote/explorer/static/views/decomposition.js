@@ -174,6 +174,15 @@ export const view = {
     const treeLater = debounce(() => loadTree(), 200);
     async function loadTree() {
       if (!answer || at === null) return;
+      const limit = answer.tree_limits[chosen.unit];
+      const count = chosen.unit === "words" ? wordsOf(answer.words.slice(0, at + 1)).length : at + 1;
+      if (count > limit) {
+        askTree.cancel();
+        tree = null;
+        treeBox.hidden = true;
+        treeState.textContent = `The tree holds at most ${limit} ${chosen.unit} up to the chosen output, here there are ${count}. Choose an earlier output.`;
+        return;
+      }
       try {
         treeState.textContent = "computing …";
         const found = await askTree(body({ at, unit: chosen.unit }));
