@@ -1,21 +1,14 @@
-"""The explorer's routes without a browser: requests straight into the application."""
+"""The explorer's routes without a browser."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from api_client import TestClient, client_of
 
-with warnings.catch_warnings():  # which HTTP client it uses is not our concern
-    warnings.simplefilter("ignore")
-    from fastapi.testclient import TestClient
-
-from rote.explorer import Workbench, create_app
+from rote.explorer import Workbench
 from rote.store import Store
-
-BASE = "http://127.0.0.1:8765"
 
 
 @pytest.fixture(scope="session")
@@ -26,11 +19,5 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
 
 @pytest.fixture(scope="session")
 def client(bench: Workbench) -> Iterator[TestClient]:
-    """Errors are answers here too, as they are for a browser."""
-    with TestClient(create_app(bench), base_url=BASE, raise_server_exceptions=False) as client:
+    with client_of(bench) as client:
         yield client
-
-
-@pytest.fixture
-def store_folder(tmp_path: Path) -> Path:
-    return tmp_path / "store"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fastapi.testclient import TestClient
+from api_client import TestClient
 
 from rote.explorer.views import STATIC, VIEWS, present
 

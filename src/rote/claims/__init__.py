@@ -14,6 +14,7 @@ from rote.claims.claim import (
     judge,
     not_run,
 )
+from rote.claims.rows import verdict_rows
 from rote.claims.statistics import Estimate, difference, mean, paired_difference, proportion
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "not_run",
     "paired_difference",
     "proportion",
+    "verdict_rows",
 ]

@@ -25,7 +25,8 @@ class Claims:
     json: Json = False
 
     def __call__(self) -> int:
-        from rote.commands.terminal import show_verdicts, verdict_rows
+        from rote.claims import verdict_rows
+        from rote.commands.terminal import show_verdicts
         from rote.studies import ledger
 
         verdicts = ledger(open_store(self.store), self.preset)

@@ -218,7 +218,8 @@ def studies_of(sources: tuple[str, ...]) -> list[str]:
 
 
 def show_result(result: Result, *, as_json: bool) -> None:
-    from rote.commands.terminal import show_tables, show_verdicts, verdict_rows
+    from rote.claims import verdict_rows
+    from rote.commands.terminal import show_tables, show_verdicts
 
     tables = result.summary.tables()
     if as_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -95,19 +94,6 @@ def show_record(console: Console, record: Record, folder: Path) -> None:
         console.print(Text(f"{name:<10} ", style="bold").append(str(value), style="not bold"))
     if record.error:
         console.print(f"error\n{record.error}", markup=False, highlight=False)
-
-
-def verdict_rows(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    """The ledger for programs: one row per claim with its evidence."""
-    return [
-        {
-            "claim": verdict.claim.id, "source": verdict.claim.source, "place": verdict.claim.place,
-            "statement": verdict.claim.statement, "published": verdict.claim.published, "verdict": verdict.outcome,
-            "reason": verdict.reason, "study": verdict.study, "preset": verdict.preset, "runs": list(verdict.runs),
-            "evidence": [asdict(item) for item in verdict.evidence],
-        }
-        for verdict in verdicts
-    ]  # fmt: skip
 
 
 def interval(estimate: Estimate) -> str:

@@ -17,14 +17,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 import rote
-from rote import report
 from rote.errors import RoteError, UnknownNameError
 from rote.explorer.messages import Answer, RefusedError, error
 from rote.explorer.safety import Guard
 from rote.explorer.views import STATIC, present, routers
 from rote.explorer.workbench import Workbench, workbench
 
-HOUSE = Path(report.__file__).parent / "assets"  # colors, type and tables are those of the report
+HOUSE = Path(rote.__file__).parent / "report" / "assets"  # colors, type and tables are those of the report
 THREADS = 128  # that wait for the pool; more requests wait for a thread
 
 shell = APIRouter(prefix="/api", tags=["shell"])

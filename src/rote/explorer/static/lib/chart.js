@@ -75,6 +75,10 @@ export function lineChart(options) {
       path += `${pen}${drawn.x.at(x).toFixed(1)},${drawn.y.at(y).toFixed(1)}`;
       pen = "L";
     }
+    const alone = points.filter(([, y]) => Number.isFinite(y));
+    if (alone.length === 1) {
+      return svg("circle", { class: "chart-line", cx: drawn.x.at(alone[0][0]), cy: drawn.y.at(alone[0][1]), r: 3, fill: color(index) });
+    }
     return svg("path", {
       class: "chart-line", d: path, fill: "none", stroke: color(index), "stroke-width": 1.75,
       "stroke-linejoin": "round", "stroke-dasharray": settings.series[index].dash ?? dash(index),

@@ -1,0 +1,112 @@
+"""The ledger and the runs in a browser: with a mouse, with a keyboard, on a phone, and with nothing in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from explorer_server import Opener, assert_accessible
+from playwright.sync_api import Page, expect
+from sample_store import FAILED, make_store
+from watched_page import Watched
+
+from rote.explorer import Explorer, Workbench
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """An explorer on a store with runs."""
+    store = make_store(tmp_path_factory.mktemp("filled") / "store")
+    with Explorer(Workbench(store), port=0) as server:
+        yield server
+
+
+@pytest.fixture
+def lab(filled: Explorer, opened: Callable[..., Watched]) -> Opener:
+    return Opener(filled, opened)
+
+
+def no_sideways(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_an_empty_store_says_what_to_do(explorer: Opener) -> None:
+    page = explorer.open("runs")
+    expect(page.get_by_role("heading", name="The store is empty")).to_be_visible()
+    expect(page.get_by_text("rote run plane")).to_be_visible()
+    page.get_by_role("link", name="Ledger").click()
+    expect(page.get_by_role("heading", name="Nothing has been run yet")).to_be_visible()
+    expect(page.get_by_text("rote reproduce")).to_be_visible()
+
+
+def test_claims_are_filtered_and_the_address_remembers(lab: Opener) -> None:
+    page = lab.open("ledger")
+    expect(page.locator(".claim").first).to_be_visible()
+    everything = page.locator(".claim").count()
+    page.get_by_label("Source", exact=True).select_option("resistance")
+    page.get_by_label("Search").fill("seeds")
+    page.wait_for_url("**q=seeds**")
+    found = page.locator(".claim").count()
+    assert 0 < found < everything
+    page.locator(".claim summary").first.click()
+    expect(page.locator(".claim-body").first).to_be_visible()
+    assert "source=resistance" in page.url
+    page.reload()
+    expect(page.locator(".claim")).to_have_count(found)
+    expect(page.locator(".claim-body").first).to_be_visible()
+    expect(page.get_by_label("Search")).to_have_value("seeds")
+
+
+def test_a_count_filters_by_verdict_with_the_keyboard(lab: Opener) -> None:
+    page = lab.open("ledger")
+    button = page.get_by_role("button", name="not run")
+    expect(button).to_be_visible()
+    count = int(button.locator(".count").inner_text())
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".claim")).to_have_count(count)
+    expect(page.locator(".view-ledger > .filtered")).to_contain_text(f"Showing {count} of")
+    page.get_by_label("Search").fill("zzzz")
+    expect(page.get_by_role("heading", name="No claim fits")).to_be_visible()
+    page.get_by_role("button", name="Show all claims").click()
+    expect(page.locator(".claim")).not_to_have_count(count)
+
+
+def test_chosen_runs_are_compared_in_one_chart(lab: Opener) -> None:
+    page = lab.open("runs")
+    expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
+    rows = page.locator("tbody tr", has_text="finished").filter(has_not_text="summary")
+    rows.nth(0).click()
+    rows.nth(1).get_by_role("checkbox").check()
+    expect(page.locator(".chart-line")).to_have_count(2)
+    expect(page.get_by_text("Settings that differ")).to_be_visible()
+    box = page.locator(".chart-plot").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 80)
+    expect(page.locator(".chart-readout")).to_contain_text("step ")
+    page.reload()
+    expect(page.locator(".chart-line")).to_have_count(2)
+
+
+def test_the_chart_is_read_with_the_arrow_keys(lab: Opener) -> None:
+    page = lab.open(f"runs?runs={FAILED.id}")
+    page.locator(".chart-plot").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".chart-readout")).to_contain_text("step 0: plane broken, seed 0 1")
+
+
+def test_text_from_a_run_is_text(lab: Opener) -> None:
+    page = lab.open("runs?status=failed")
+    expect(page.locator("td small.reason")).to_contain_text("<b>nothing to divide</b>")
+    assert page.locator("td b").count() == 0
+
+
+@pytest.mark.parametrize("view", ["ledger", "runs"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
+def test_anybody_can_use_it(lab: Opener, view: str, scheme: str, width: int) -> None:
+    page = lab.open(f"{view}?runs={FAILED.id}&open=plane-seeds", color_scheme=scheme, width=width)
+    expect(page.locator(".claim-body, .chart-line").first).to_be_visible()
+    assert_accessible(page)
+    assert no_sideways(page)

@@ -1,0 +1,21 @@
+"""Requests straight into the application, without a network."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+with warnings.catch_warnings():  # which HTTP client it uses is not our concern
+    warnings.simplefilter("ignore")
+    from fastapi.testclient import TestClient
+
+from rote.explorer import Workbench, create_app
+
+sys.path.append(str(Path(__file__).parents[1] / "unit"))  # samples are shared with the unit tests
+BASE = "http://127.0.0.1:8765"
+
+
+def client_of(bench: Workbench) -> TestClient:
+    """Errors are answers here too, as they are for a browser."""
+    return TestClient(create_app(bench), base_url=BASE, raise_server_exceptions=False)

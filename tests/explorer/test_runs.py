@@ -1,0 +1,87 @@
+"""The runs' routes: the list, curves over seeds, settings that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from api_client import TestClient, client_of
+from sample_store import FAILED, make_store
+
+from rote.explorer import Workbench
+from rote.explorer.runs import POINTS, compared, curves, differences, flat, thinned
+from rote.store import FinishedRun, Store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_store(tmp_path_factory.mktemp("runs") / "store")
+
+
+@pytest.fixture(scope="module")
+def lab(store: Store) -> Iterator[TestClient]:
+    with client_of(Workbench(store)) as client:
+        yield client
+
+
+def test_every_run_is_listed_with_its_status(lab: TestClient, store: Store) -> None:
+    listed = lab.get("/api/runs").json()["runs"]
+    assert [row["id"] for row in listed] == [row.id for row in store.runs()]
+    assert {row["status"] for row in listed} == {"finished", "failed", "damaged"}
+
+
+def test_a_curve_is_the_mean_over_seeds_at_each_recorded_step(lab: TestClient, store: Store) -> None:
+    row = next(row for row in store.runs() if row.status == "finished" and row.part != "summary")
+    told = lab.post("/api/runs/compare", json={"runs": [row.id]}).json()["runs"][0]
+    metrics = FinishedRun(store.root / row.folder).metrics()
+    assert [point[0] for point in told["curves"]["loss"]["points"]] == [each["step"] for each in metrics]
+    np.testing.assert_allclose(
+        [point[1] for point in told["curves"]["loss"]["points"]], [np.mean(each["loss"]) for each in metrics]
+    )
+    assert told["curves"]["loss"]["seeds"] == row.seeds
+
+
+def test_bands_hold_the_middle_of_the_seeds_and_missing_values_are_left_out() -> None:
+    found = curves([{"step": 0, "loss": [*range(11)], "name": "x"}, {"step": 5, "loss": [None] * 11}])
+    assert found == {"loss": {"points": [[0, 5.0], [5, None]], "band": [[0, 1.0, 9.0]], "seeds": 11}}
+
+
+def test_long_curves_are_thinned_and_keep_their_ends() -> None:
+    places = thinned(10_000)
+    assert len(places) == POINTS
+    assert (places[0], places[-1]) == (0, 9999)
+    assert thinned(POINTS) == list(range(POINTS))
+
+
+def test_only_settings_that_differ_are_told() -> None:
+    first, second = flat({"a": 1, "b": {"c": [1], "d": 2}}), flat({"a": 1, "b": {"c": [2]}})
+    assert differences([first, second]) == [
+        {"key": "b.c", "values": [[1], [2]]},
+        {"key": "b.d", "values": [2, None]},
+    ]
+
+
+def test_a_damaged_run_says_why_and_leaves_the_others(lab: TestClient, store: Store) -> None:
+    answer = lab.post("/api/runs/compare", json={"runs": ["0123456789abcdef", FAILED.id]})
+    damaged, failed = answer.json()["runs"]
+    assert "record.json is truncated" in damaged["problem"]
+    assert failed["curves"]["loss"]["points"] == [[0, 1.0]]
+    assert failed["problem"] == ""
+
+
+@pytest.mark.parametrize("wanted", ["../../etc", "nothing", ""])
+def test_what_is_not_a_run_of_the_store_is_never_looked_for(lab: TestClient, wanted: str) -> None:
+    answer = lab.post("/api/runs/compare", json={"runs": [wanted]})
+    assert answer.status_code in (404, 422)
+
+
+def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path, store: Store) -> None:
+    other = Store(tmp_path / "other")
+    (other.root / "runs" / "plane").mkdir(parents=True)
+    row = next(row for row in store.runs() if row.status == "finished")
+    (other.root / "runs" / "plane" / row.id).symlink_to(store.root / row.folder)
+    told = compared(other, [row.id])["runs"][0]
+    assert "leads out of the store" in told["problem"]
+    assert told["curves"] == {}
