@@ -35,7 +35,7 @@ def test_traces_are_the_models_own_pass(inside):
 
 def test_labels_name_the_table_at_each_position():
     rows = TASK.splits()["train"]
-    tables, steps, prefixes, whole = measures._labels(rows)
+    tables, steps, prefixes, whole = measures.position_labels(rows)
     for number, row in enumerate(rows):
         applied = [name for name in row.inputs if name.startswith("t")]
         assert tables["encoder"][number][: len(row.inputs)] == [None, *applied, None]

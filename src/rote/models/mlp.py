@@ -25,12 +25,23 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class StackedMLP(nn.Module):
-    """One network per seed. Each replica starts from its own seed alone: the others do not change it."""
+    """One network per seed. Each replica starts from its own seed alone: the others do not change it.
 
-    def __init__(self, inputs: int, outputs: int, config: MLPConfig, seeds: Sequence[int], dtype: torch.dtype) -> None:
+    ``hidden``: the sizes of the hidden layers, where they are not all alike as in the configuration.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        config: MLPConfig,
+        seeds: Sequence[int],
+        dtype: torch.dtype,
+        hidden: Sequence[int] | None = None,
+    ) -> None:
         super().__init__()
         self.activation = FUNCTIONS[config.activation]
-        sizes = [inputs, *[config.hidden] * config.layers, outputs]
+        sizes = [inputs, *([config.hidden] * config.layers if hidden is None else hidden), outputs]
         shapes = list(itertools.pairwise(sizes))
         replicas = [_glorot_uniform(shapes, seed, dtype) for seed in seeds]
         self.weights = nn.ParameterList([torch.stack(layer) for layer in zip(*replicas, strict=True)])

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.config import at_least
+from rote.errors import UsageError
 from rote.tasks.task import tasks
 
 Setting = Literal["redundant", "random", "narrow"]
@@ -71,6 +72,35 @@ class PlaneTask:
             inputs[..., 1] += combination == 1
         elif self.setting == "random":
             inputs[..., 1] += random.integers(0, 2, shape)
+        return Examples(inputs, y1)
+
+
+@dataclass(frozen=True)
+class ChosenPlane(PlaneTask):
+    """Any combinations of the labels in training, and any share of points whose X2 follows its label.
+
+    With the defaults the batches are those of "redundant", with ``redundancy=0`` those of "random", and with the
+    combinations (0, 2) X2 says nothing, as in "narrow".
+    """
+
+    combinations: tuple[int, ...] = (0, 1, 2)  # 2 * Y1 + Y2 of those that training shows, equally often
+    redundancy: float = 1.0  # share of the points whose X2 follows Y2; of the others X2 is independent of everything
+    noise: float = 0.0  # standard deviation of what is added to both inputs; the class stays
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.combinations or not set(self.combinations) <= {0, 1, 2, 3}:
+            raise UsageError(f"'combinations' must be at least one of 0, 1, 2 and 3. Got {self.combinations}.")
+        at_least(self, 0, "redundancy", "noise")
+
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> Examples:
+        combination = np.array(self.combinations)[random.integers(0, len(self.combinations), shape)]
+        inputs = -random.random((*shape, 2))
+        coin, follows = random.integers(0, 2, shape), random.random(shape) < self.redundancy
+        y1 = combination // 2
+        inputs[..., 0] += y1
+        inputs[..., 1] += np.where(follows, combination % 2, coin)
+        inputs += self.noise * random.standard_normal(inputs.shape)
         return Examples(inputs, y1)
 
 

@@ -15,9 +15,10 @@ from rote.analyses.neurons import Strength, strong_neurons
 from rote.analyses.trace import Trace
 from rote.analyses.weights import gini
 from rote.models import EncoderDecoder
+from rote.models.encoder_decoder import Decoded
 from rote.studies.realization import published
 from rote.studies.realization.training import LookupData, correct
-from rote.tasks.lookup import START, Example, LookupTask
+from rote.tasks.lookup import PAD, START, Example, LookupTask
 
 Row = dict[str, Any]
 PARTS = ("encoder", "decoder")
@@ -43,21 +44,10 @@ class InsideModel:
         self.model, self.rows = model, rows
         self.data = LookupData({**rows, "new": splits["new_compositions"]}, task.vocabulary(), "cpu")
         self.encoder, self.decoder = model.encoder_of(0), model.decoder_of(0)
-        self.traces = {name: self._traces(name) for name in rows}
+        self.traces = {name: traced(model, self.data, name)[1] for name in rows}
         names = self.encoder.recurrent.cell(0).gate_names
         self.gates = [name for name in names if name != "candidate"] or list(names)
         self.main_gate = "update" if "update" in self.gates else self.gates[0]
-
-    def _traces(self, name: str) -> dict[str, Trace]:
-        batch = self.data.whole(name, 1)
-        with torch.no_grad():
-            decoded = self.model(batch.tokens, batch.mask, batch.targets, self.data.start)
-        start = [tuple(state[0] for state in decoded.start)]
-        lengths = torch.tensor([len(row.outputs) for row in self.rows[name]])
-        return {
-            "encoder": trace(self.encoder, batch.tokens[0], batch.mask[0].sum(-1)),
-            "decoder": trace(self.decoder, decoded.inputs[0], lengths, initial=start),
-        }
 
     def accuracy(self) -> float:
         """On new compositions."""
@@ -78,10 +68,23 @@ class InsideModel:
         return found
 
 
+def traced(model: EncoderDecoder, data: LookupData, split: str) -> tuple[Decoded, dict[str, Trace]]:
+    """What the first of the models answers to the rows of a split, and its encoder's and decoder's states and gates."""
+    batch = data.whole(split, 1)
+    with torch.no_grad():
+        decoded: Decoded = model(batch.tokens, batch.mask, batch.targets, data.start)
+    start = [tuple(state[0] for state in decoded.start)]
+    lengths = (batch.targets[0] != PAD).sum(-1)
+    return decoded, {
+        "encoder": trace(model.encoder_of(0), batch.tokens[0], batch.mask[0].sum(-1)),
+        "decoder": trace(model.decoder_of(0), decoded.inputs[0], lengths, initial=start),
+    }
+
+
 def diagnoses(inside: InsideModel, splits: int, seed: int) -> list[Row]:
     """Tables 2 and 3, with either ranking and with either way of splitting."""
     traces = inside.traces["known"]
-    tables, steps, prefixes, whole = _labels(inside.rows["known"])
+    tables, steps, prefixes, whole = position_labels(inside.rows["known"])
     asked: list[tuple[str, str, Tensor, Any, Any]] = [
         ("encoder state", "table", traces["encoder"].hidden[0], tables["encoder"], prefixes),
         ("encoder state", "time step", traces["encoder"].hidden[0], steps, prefixes),
@@ -106,7 +109,7 @@ def diagnoses(inside: InsideModel, splits: int, seed: int) -> list[Row]:
     return found
 
 
-def _labels(rows: Sequence[Example]) -> tuple[dict[str, Any], Any, Any, Any]:
+def position_labels(rows: Sequence[Example]) -> tuple[dict[str, Any], Any, Any, Any]:
     """Per position: the table that is read (encoder) or applied (decoder), the time step, and what a state depends on:
     the encoder's on the symbols so far, the decoder's on the whole input."""
     longest, outputs = max(len(row.inputs) for row in rows), max(len(row.outputs) for row in rows)
@@ -269,7 +272,7 @@ def emergence(inside: InsideModel, splits: int, seed: int) -> dict[str, float]:
     """One number for each way of looking, so that they can be followed over training."""
     strength = {row["symbols"]: row["strength"] for row in embedding(inside)}
     name = f"encoder W_h{GATES[inside.main_gate]}"
-    tables, _, _, _ = _labels(inside.rows["known"])
+    tables, _, _, _ = position_labels(inside.rows["known"])
     state = inside.traces["known"]["encoder"].hidden[0]
     probe = diagnose_by(("corrected",), state, tables["encoder"], splits=splits, seed=seed)["corrected"]
     off = [row["off"] for row in saturation(inside) if (row["part"], row["gate"]) == ("encoder", inside.main_gate)]

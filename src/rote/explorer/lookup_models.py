@@ -1,0 +1,223 @@
+"""Trained lookup models by key, a baseline and a guided one each, and what they do with one composition.
+
+They come from finished runs of ``lookup-accuracy`` in the store; a small pair comes with the package.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rote.errors import UnknownNameError, UsageError
+from rote.store import FinishedRun, Request, Store
+from rote.tasks.lookup import END, Inputs, LookupTask, example
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rote.models import EncoderDecoder
+
+KINDS = ("baseline", "guided")
+BUNDLED = "bundled"
+LONGEST = 12  # tables of one composition
+SHOWN = 3  # answers of a step, best first
+SPLITS = 3  # random divisions of the samples when functional groups are looked for
+KEPT = 6  # pairs in memory
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What can be said about two models without reading their weights."""
+
+    key: str
+    title: str
+    cell: str
+    hidden: int
+    seeds: tuple[int, ...]
+    runs: tuple[str, ...] = ()  # ids, in the order of KINDS
+
+
+class LookupModel:
+    """One model on its task."""
+
+    def __init__(self, model: EncoderDecoder, task: LookupTask) -> None:
+        self.model, self.task = model, task
+        self._groups: list[dict[str, Any]] | None = None
+        self._lock = threading.Lock()
+
+    def answer(self, inputs: Inputs) -> dict[str, Any]:
+        """Each step's answers with their probabilities, the attention, and every gate and state, [time, unit]."""
+        from rote.studies.realization.inside_measures import traced
+        from rote.studies.realization.training import LookupData
+
+        data = LookupData({"asked": [example(self.task.functions(), inputs)]}, self.task.vocabulary(), "cpu")
+        decoded, traces = traced(self.model, data, "asked")
+        return {
+            "answers": _best(decoded.logits[0, 0].softmax(-1), data.output_symbols),
+            "attention": rounded(decoded.attention[0, 0], 4),
+            "activity": {
+                part: {
+                    **{name: rounded(values[0]) for name, values in trace.gates[0].items() if name != "candidate"},
+                    "state": rounded(trace.hidden[0][0]),
+                }
+                for part, trace in traces.items()
+            },
+        }
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Which few units tell the table or the time step: rote.diagnose on all rows of the task, once."""
+        with self._lock:
+            if self._groups is None:
+                self._groups = self._diagnosed()
+            return self._groups
+
+    def _diagnosed(self) -> list[dict[str, Any]]:
+        from rote.analyses import diagnose
+        from rote.studies.realization.inside_measures import InsideModel, position_labels
+
+        inside = InsideModel(self.model, self.task)
+        tables, steps, _, _ = position_labels(inside.rows["known"])
+        traces = inside.traces["known"]
+        state = traces["encoder"].hidden[0]
+        asked: list[tuple[str, str, str, Tensor, Any]] = [
+            ("encoder", "state", "table", state, tables["encoder"]),
+            ("encoder", "state", "time step", state, steps),
+            *(
+                ("decoder", name, "table", traces["decoder"].gates[0][name], tables["decoder"])
+                for name in inside.gates
+            ),
+        ]  # fmt: skip
+        found = []
+        for part, of, label, values, labels in asked:
+            probe = diagnose(values, labels, splits=SPLITS)
+            found.append(
+                {
+                    "part": part, "of": of, "label": label, "units": list(probe.group), "accuracy": probe.accuracy,
+                    "group_accuracy": probe.group_accuracy, "majority": probe.majority, "of_units": len(probe.order),
+                }
+            )  # fmt: skip
+        return found
+
+
+class LookupShelf:
+    """``listing()`` reads records only; ``open`` reads the weights, once. Safe to use from several threads."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._kept: OrderedDict[tuple[str, int], dict[str, LookupModel]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def listing(self) -> list[Pair]:
+        """The bundled pair first, then those of the store, newest first."""
+        from rote.studies.realization.starter import SEED, saved_config
+
+        config = saved_config()
+        title = f"bundled: {config.model.cell.upper()}, {config.model.hidden} units"
+        return [Pair(BUNDLED, title, config.model.cell, config.model.hidden, (SEED,)), *self._stored()]
+
+    def open(self, key: str, seed: int | None = None) -> tuple[Pair, int, dict[str, LookupModel]]:
+        pairs = {pair.key: pair for pair in self.listing()}
+        if key not in pairs:
+            raise UnknownNameError("pair of lookup models", key, pairs)
+        pair = pairs[key]
+        chosen = pair.seeds[0] if seed is None else seed
+        if chosen not in pair.seeds:
+            known = ", ".join(map(str, pair.seeds))
+            raise UsageError(f"The models {pair.title!r} were trained with the seeds {known}. Got {chosen}.")
+        with self._lock:
+            if (key, chosen) not in self._kept:
+                self._kept[key, chosen] = _bundled() if key == BUNDLED else self._read(pair, chosen)
+            self._kept.move_to_end((key, chosen))
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return pair, chosen, self._kept[key, chosen]
+
+    def _stored(self) -> list[Pair]:
+        rows = [row for row in self.store.runs() if row.study == "lookup-accuracy" and row.status == "finished"]
+        finished = {row.id: row for row in rows}
+        found = []
+        for row in rows:
+            if not row.part.endswith(" guided"):
+                continue
+            asked = FinishedRun(self.store.root / row.folder).record.request
+            other = Request(asked.study, asked.version, row.part.replace("guided", "baseline"), asked.config, asked.seeds)
+            if other.id in finished:
+                cell, hidden, steps = row.part.split()[0], asked.config["model"]["hidden"], asked.config["training"]["steps"]
+                title = f"{row.preset or 'run'}: {cell.upper()}, {hidden} units, {steps} steps"
+                found.append(Pair(row.id, title, cell, hidden, asked.seeds, (other.id, row.id)))
+        return found
+
+    def _read(self, pair: Pair, seed: int) -> dict[str, LookupModel]:
+        from rote.config import from_plain
+        from rote.studies.realization.accuracy import load_models
+        from rote.studies.realization.settings import LookupModelConfig
+
+        opened = {}
+        for kind, run in zip(KINDS, pair.runs, strict=True):
+            finished = self.store.load(run)
+            config = from_plain(LookupModelConfig(), finished.record.request.config)
+            opened[kind] = LookupModel(load_models(finished).select([pair.seeds.index(seed)]), config.task)
+        return opened
+
+
+def read_composition(task: LookupTask, text: str) -> Inputs:
+    """``"000 t1 t2"`` or ``"000 t1 t2 ."`` as the models read it."""
+    functions = task.functions()
+    symbols = text.split()
+    if symbols and symbols[-1] == END:
+        symbols.pop()
+    strings = next(iter(functions.values()))
+    sample = f"{next(iter(strings))} t1 t2 {END}"
+    if not symbols:
+        raise UsageError(f"The composition is empty. Type {task.bits} bits and then tables, as in '{sample}'.")
+    first, *tables = symbols
+    if first not in strings:
+        raise UsageError(f"A composition begins with {task.bits} bits, as in '{sample}'. Got {first[:20]!r}.")
+    for place, name in enumerate(tables, start=2):
+        if name not in functions:
+            known = f"{next(iter(functions))} to {list(functions)[-1]}"
+            raise UsageError(f"Symbol {place} must be a table, {known}. Got {name[:20]!r}.")
+    if not 1 <= len(tables) <= LONGEST:
+        raise UsageError(f"A composition has 1 to {LONGEST} tables after its input. Got {len(tables)}.")
+    return (first, *tables, END)
+
+
+def split_of(task: LookupTask, inputs: Inputs) -> str:
+    """Where the task has this composition: "train", "heldout_inputs", ...; longer ones by the tables that they use."""
+    tables = inputs[1:-1]
+    if len(tables) > task.depth:
+        unseen = {f"t{number}" for number in range(task.tables - task.unseen_tables + 1, task.tables + 1)}
+        new = sum(table in unseen for table in tables)
+        return "longer_seen" if not new else "longer_new" if new == len(tables) else "longer_incremental"
+    return _places(task)[inputs]
+
+
+@functools.lru_cache(8)
+def _places(task: LookupTask) -> dict[Inputs, str]:
+    return {row.inputs: name for name, rows in task.splits().items() for row in rows}
+
+
+def _bundled() -> dict[str, LookupModel]:
+    from rote.studies.realization.starter import load_starter
+
+    opened = {kind: load_starter(kind) for kind in KINDS}
+    return {kind: LookupModel(model, config.task) for kind, (model, config) in opened.items()}
+
+
+def _best(probabilities: Tensor, symbols: Sequence[str]) -> list[list[dict[str, Any]]]:
+    values, places = probabilities.topk(min(SHOWN, len(symbols)))
+    return [
+        [
+            {"symbol": symbols[place], "probability": round(value, 4)}
+            for value, place in zip(row.tolist(), at.tolist(), strict=True)
+        ]
+        for row, at in zip(values, places, strict=True)
+    ]
+
+
+def rounded(values: Tensor, digits: int = 3) -> list[list[float]]:
+    return [[round(value, digits) for value in row] for row in values.tolist()]
