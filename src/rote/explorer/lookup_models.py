@@ -144,9 +144,15 @@ class LookupShelf:
             if not row.part.endswith(" guided"):
                 continue
             asked = FinishedRun(self.store.root / row.folder).record.request
-            other = Request(asked.study, asked.version, row.part.replace("guided", "baseline"), asked.config, asked.seeds)
+            other = Request(
+                asked.study, asked.version, row.part.replace("guided", "baseline"), asked.config, asked.seeds
+            )
             if other.id in finished:
-                cell, hidden, steps = row.part.split()[0], asked.config["model"]["hidden"], asked.config["training"]["steps"]
+                cell, hidden, steps = (
+                    row.part.split()[0],
+                    asked.config["model"]["hidden"],
+                    asked.config["training"]["steps"],
+                )
                 title = f"{row.preset or 'run'}: {cell.upper()}, {hidden} units, {steps} steps"
                 found.append(Pair(row.id, title, cell, hidden, asked.seeds, (other.id, row.id)))
         return found

@@ -26,6 +26,7 @@ SLOPE_SIDE = 20  # of the points at which derivatives are taken
 UNIT_SIDE = 16  # of the picture of a unit
 SHOWN_POINTS = 120  # of each network's training data
 
+
 class PlaygroundProgram(PlaneProgram):
     """The study's networks with layers of any sizes, and with a penalty on their weights."""
 

@@ -1,4 +1,4 @@
-"""The settings of the playground, with their bounds: what a client sends, a permalink holds and a session is made of."""
+"""The settings of the playground with their bounds: what a client sends, a link holds and a session is made of."""
 
 from __future__ import annotations
 
