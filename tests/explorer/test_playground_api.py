@@ -1,0 +1,162 @@
+"""The playground's routes: what is streamed is what training in Python gives; jobs are bounded, stopped and swept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rote.explorer import Workbench, create_app, plane_jobs
+from rote.explorer.plane_jobs import jobs_of
+from rote.explorer.plane_session import PlaneSession
+from rote.explorer.plane_settings import PlaneSettings
+from rote.explorer.playground import Play, _lines
+from rote.explorer.workbench import JOBS
+from rote.store import Store
+
+SETTINGS = {"seeds": 2, "hidden": [4, 3], "activation": "tanh", "noise": 0.1, "regularization": "l2", "seed": 7}
+
+
+@pytest.fixture
+def client(tmp_path: Any) -> Iterator[TestClient]:
+    """An explorer without jobs."""
+    app = create_app(Workbench(Store(tmp_path)))
+    with TestClient(app, base_url="http://127.0.0.1:8765", raise_server_exceptions=False) as client:
+        yield client
+
+
+def post(client: TestClient, route: str, **body: Any) -> Any:
+    answer = client.post(f"/api/playground/{route}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(client: TestClient, route: str, **body: Any) -> tuple[int, str]:
+    answer = client.post(f"/api/playground/{route}", json=body)
+    return answer.status_code, answer.json()["error"]
+
+
+def test_what_is_streamed_is_what_python_computes(client: TestClient) -> None:
+    started = post(client, "start", settings=SETTINGS, focus=1)
+    session = PlaneSession(PlaneSettings(**SETTINGS))
+    assert started["frame"] == session.frame(1)
+    assert started["points"] == session.points()
+
+    answer = client.post("/api/playground/play", json={"job": started["job"], "updates": 3, "frames": 4})
+    frames = [json.loads(line) for line in answer.text.splitlines()]
+    assert len(frames) == 4
+    for frame in frames:  # how many updates a frame is apart depends on the time there was, what they do does not
+        session.advance(frame["step"] - session.step)
+        assert frame == session.frame()
+
+    changed = {**SETTINGS, "learning_rate": 0.5, "combinations": ["11", "00"]}
+    answer = post(client, "change", job=started["job"], settings=changed)
+    session.change(PlaneSettings(**changed))
+    assert answer == {"restarted": False, "frame": session.frame(), "points": session.points()}
+    session.advance(5)
+    assert post(client, "step", job=started["job"], updates=5)["frame"] == session.frame()
+
+    session.restart()
+    assert post(client, "reset", job=started["job"])["frame"] == session.frame()
+    assert post(client, "change", job=started["job"], settings={"hidden": []})["restarted"] is True
+
+
+def test_a_start_at_a_later_step_is_the_same_as_going_there(client: TestClient) -> None:
+    session = PlaneSession(PlaneSettings(seeds=1))
+    session.advance(40)
+    assert post(client, "start", settings={"seeds": 1}, updates=40)["frame"] == session.frame()
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"settings": {"seeds": 9}}, "settings.seeds"),
+        ({"settings": {"hidden": [0]}}, "settings.hidden.0"),
+        ({"settings": {"combinations": []}}, "settings.combinations"),
+        ({"settings": {"learning_rate": "fast"}}, "settings.learning_rate"),
+        ({"settings": {"optimizer": "adam"}}, "settings.optimizer"),
+        ({"updates": 10_001}, "updates"),
+        ({"focus": 8}, "focus"),
+    ],
+)
+def test_settings_out_of_bounds_say_which(client: TestClient, body: dict[str, Any], named: str) -> None:
+    status, error = refused(client, "start", **body)
+    assert status == 422
+    assert error.startswith(f"{named}:")
+    assert jobs_of(client.app.state.workbench).running() == 0  # type: ignore[attr-defined]
+
+
+def test_jobs_are_bounded_and_stopping_one_makes_room(client: TestClient) -> None:
+    started = [post(client, "start", settings={"seeds": 1})["job"] for _ in range(JOBS)]
+    status, error = refused(client, "start")
+    assert status == 429
+    assert str(JOBS) in error
+    post(client, "stop", job=started[0])
+    post(client, "start", settings={"seeds": 1})
+    for route in ("step", "play", "pause", "reset", "stop"):
+        status, error = refused(client, route, job=started[0])
+        assert status == 404
+        assert "Reset" in error
+
+
+def test_a_job_that_nobody_uses_gives_way(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = [post(client, "start", settings={"seeds": 1})["job"] for _ in range(JOBS)]
+    post(client, "step", job=started[0])  # so that the second is the one that was still for longest
+    monkeypatch.setattr(plane_jobs, "STILL_SECONDS", 0.0)
+    post(client, "start", settings={"seeds": 1})
+    assert refused(client, "step", job=started[1])[0] == 404
+    assert [refused(client, "step", job=job, updates=-1)[0] for job in started[2:]] == [422] * (JOBS - 2)
+    post(client, "step", job=started[0])
+    monkeypatch.setattr(plane_jobs, "IDLE_SECONDS", 0.0)
+    assert refused(client, "step", job=started[0])[0] == 404
+    assert jobs_of(client.app.state.workbench).running() == 0  # type: ignore[attr-defined]
+
+
+def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
+    bench = Workbench(Store(tmp_path))
+    jobs = jobs_of(bench)
+    job = jobs.start(PlaneSettings(seeds=1))
+
+    async def read_two_and_leave() -> None:
+        lines = _lines(jobs, job, Play(job=job.id))
+        await anext(lines)
+        await anext(lines)
+        await lines.aclose()  # as the server does when the connection is closed
+
+    asyncio.run(read_two_and_leave())
+    assert jobs.running() == 0
+    assert job.ended
+    with bench.job(), bench.job(), bench.job(), bench.job():  # its place is free as well
+        pass
+    bench.close()
+
+
+def test_a_pause_ends_the_stream_and_a_change_does_not_wait_for_it(tmp_path: Any) -> None:
+    """While frames are read, another thread changes a setting and then pauses: both reach the running session."""
+    bench = Workbench(Store(tmp_path))
+    job = jobs_of(bench).start(PlaneSettings(seeds=1))
+    frames = []
+
+    async def read() -> None:
+        async for frame in job.play(1, 1000, None):
+            frames.append(frame)
+            if len(frames) == 3:
+                other.start()
+
+    def meddle() -> None:
+        job.change(PlaneSettings(seeds=1, learning_rate=0.7), None)
+        job.pause()
+
+    other = threading.Thread(target=meddle)
+    asyncio.run(read())
+    other.join()
+    assert 3 <= len(frames) < 1000
+    assert job.session.settings.learning_rate == 0.7
+    assert not job.playing
+    assert not job.ended
+    bench.close()
