@@ -115,9 +115,9 @@ def test_what_a_frame_says_is_what_the_analysis_says() -> None:
 
     x1, x2 = (part.flatten() for part in torch.meshgrid(axis(SIDE), axis(SIDE), indexing="ij"))
     logits = second(x1, x2).detach()
-    np.testing.assert_allclose(
-        picture(frame, 2)[1].flatten(), logits.softmax(-1)[:, 1] * 255, atol=0.51
-    )  # fmt: skip
+    root = picture(frame, 2)[1].flatten() / 127.5 - 1
+    np.testing.assert_allclose((1 + root * abs(root)) / 2, logits.softmax(-1)[:, 1], atol=0.005)
+    assert ((root > 0) == (logits.argmax(-1) == 1).numpy()).all()
     for place, name in enumerate(COMBINATIONS):
         inside = ((x1 > 0) == (name[0] == "1")) & ((x2 > 0) == (name[1] == "1"))
         target = (x1[inside] > 0).long()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -28,6 +29,12 @@ def client(tmp_path: Any) -> Iterator[TestClient]:
     app = create_app(Workbench(Store(tmp_path)))
     with TestClient(app, base_url="http://127.0.0.1:8765", raise_server_exceptions=False) as client:
         yield client
+
+
+def run_alone(main: Coroutine[Any, Any, None]) -> None:
+    """In a thread of its own: the browser tests keep a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, main).result()
 
 
 def post(client: TestClient, route: str, **body: Any) -> Any:
@@ -66,12 +73,6 @@ def test_what_is_streamed_is_what_python_computes(client: TestClient) -> None:
     assert post(client, "change", job=started["job"], settings={"hidden": []})["restarted"] is True
 
 
-def test_a_start_at_a_later_step_is_the_same_as_going_there(client: TestClient) -> None:
-    session = PlaneSession(PlaneSettings(seeds=1))
-    session.advance(40)
-    assert post(client, "start", settings={"seeds": 1}, updates=40)["frame"] == session.frame()
-
-
 @pytest.mark.parametrize(
     ("body", "named"),
     [
@@ -80,7 +81,6 @@ def test_a_start_at_a_later_step_is_the_same_as_going_there(client: TestClient) 
         ({"settings": {"combinations": []}}, "settings.combinations"),
         ({"settings": {"learning_rate": "fast"}}, "settings.learning_rate"),
         ({"settings": {"optimizer": "adam"}}, "settings.optimizer"),
-        ({"updates": 10_001}, "updates"),
         ({"focus": 8}, "focus"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
         await anext(lines)
         await lines.aclose()  # as the server does when the connection is closed
 
-    asyncio.run(read_two_and_leave())
+    run_alone(read_two_and_leave())
     assert jobs.running() == 0
     assert job.ended
     with bench.job(), bench.job(), bench.job(), bench.job():  # its place is free as well
@@ -153,7 +153,7 @@ def test_a_pause_ends_the_stream_and_a_change_does_not_wait_for_it(tmp_path: Any
         job.pause()
 
     other = threading.Thread(target=meddle)
-    asyncio.run(read())
+    run_alone(read())
     other.join()
     assert 3 <= len(frames) < 1000
     assert job.session.settings.learning_rate == 0.7

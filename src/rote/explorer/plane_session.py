@@ -69,10 +69,12 @@ class PlaygroundProgram(PlaneProgram):
 class PlaneSession:
     def __init__(self, settings: PlaneSettings | None = None) -> None:
         self.settings = settings or PlaneSettings()
+        self.version = 0  # how often it was changed or begun again: which of two frames is the newer one
         self.restart()
 
     def restart(self) -> None:
         self.program, self.step = PlaygroundProgram(self.settings), 0
+        self.version += 1
 
     def change(self, settings: PlaneSettings) -> bool:
         """Whether the networks are new; otherwise they go on under the new settings."""
@@ -82,6 +84,7 @@ class PlaneSession:
             self.restart()
         else:
             self.program.change(settings)
+            self.version += 1
         return new
 
     def advance(self, updates: int, seconds: float = math.inf) -> None:
@@ -107,9 +110,10 @@ class PlaneSession:
     def frame(self, focus: int | None = None) -> dict[str, Any]:
         """What is seen at this step, as plain data: a list with an entry for each network.
 
-        image: probability of class 1 in 0..255, base64 of [network, X1, X2], lowest first; loss and accuracy of each
-        quadrant; train: the loss with the quadrants weighted as training shows them; information in bits.
-        ``focus``: of this network also the weights, and the picture of each hidden unit.
+        image: probability of class 1 as bytes, finer near one half, where the boundary is: base64 of [network, X1, X2],
+        lowest first. loss and accuracy: of each quadrant. train: the loss with the quadrants weighted as training shows
+        them. alone, given: bits; gradient: mean norm of d logits / d X_i. ``focus``: of this network also the weights,
+        and the picture of each hidden unit.
         """
         logits = self.program.logits(_even(SIDE)).double()
         quadrants = logits.unflatten(1, (2, SIDE // 2, 2, SIDE // 2))
@@ -118,7 +122,8 @@ class PlaneSession:
         bits = crossed(probabilities)
         frame: dict[str, Any] = {
             "step": self.step,
-            "image": _bytes(probabilities[..., 1].nan_to_num(0.5)),
+            "version": self.version,
+            "image": _bytes(_fine_near_half(probabilities[..., 1].nan_to_num(0.5))),
             "train": _plain((surprise * self._shares()).sum(1)),
             "loss": _plain(surprise),
             "accuracy": _plain(right),
@@ -171,6 +176,12 @@ def _by_quadrant(logits: Tensor) -> tuple[Tensor, Tensor]:
     surprise = torch.stack([-logits[:, y1].log_softmax(-1)[..., y1] for y1 in (0, 1)], 1)
     right = torch.stack([logits[:, y1].argmax(-1) == y1 for y1 in (0, 1)], 1).double()
     return surprise.mean((2, 4)).flatten(1), right.mean((2, 4)).flatten(1)
+
+
+def _fine_near_half(p: Tensor) -> Tensor:
+    """0..1 -> 0..1, so that 256 steps still tell on which side of one half a network is that is hardly sure."""
+    margin = 2 * p - 1
+    return (1 + margin.sign() * margin.abs().sqrt()) / 2
 
 
 def _bytes(shares: Tensor) -> str:

@@ -23,7 +23,6 @@ Focus = Annotated[int | None, Field(ge=0, le=7, description="the network whose w
 
 class Start(Body):
     settings: PlaneSettings = PlaneSettings()
-    updates: Updates = 0  # made before the first frame
     focus: Focus = None
 
 
@@ -52,7 +51,6 @@ def start(body: Start, request: Request) -> dict[str, Any]:
 
     def first() -> dict[str, Any]:
         job = jobs.start(body.settings)
-        job.step(body.updates, None)
         return {"job": job.id, **job.look(body.focus)}
 
     return bench.compute(first)

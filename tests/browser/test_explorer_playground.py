@@ -1,0 +1,176 @@
+"""The playground in a browser: real mouse and keys, networks that are trained by the server behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from explorer_server import Opener, assert_accessible
+from playwright.sync_api import Page, expect
+
+from rote.explorer.plane_jobs import jobs_of
+from rote.explorer.plane_session import PlaneSession
+from rote.explorer.plane_settings import PlaneSettings
+
+pytestmark = pytest.mark.browser
+SMALL = "playground?seeds=2&hidden=4,3"
+
+
+def opened(explorer: Opener, view: str = SMALL, **settings: object) -> Page:
+    page = explorer.open(view, **settings)
+    expect(page.locator(".view[data-step]")).to_be_attached()
+    return page
+
+
+def step_of(page: Page) -> int:
+    return int(page.locator(".view").get_attribute("data-step") or -1)
+
+
+def until(page: Page, condition: Callable[[], bool]) -> None:
+    """Playwright's own waiting for a condition needs eval, which the page does not allow."""
+    for _ in range(200):
+        if condition():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("The condition did not come true within ten seconds.")
+
+
+def pixels(page: Page, card: int = 0) -> str:
+    return str(page.locator(".seed-card canvas").nth(card).evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_space_plays_and_pauses_arrow_steps_and_r_resets(explorer: Opener) -> None:
+    page = opened(explorer)
+    first = pixels(page)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".view")).to_have_attribute("data-step", "1")
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    until(page, lambda: step_of(page) > 3)
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.locator("#announcer")).to_contain_text("Training loss")
+    assert pixels(page) != first
+    page.keyboard.press("r")
+    expect(page.locator(".view")).to_have_attribute("data-step", "0")
+    until(page, lambda: pixels(page) == first)
+
+
+def test_keys_belong_to_a_field_that_has_the_focus(explorer: Opener) -> None:
+    page = opened(explorer)
+    page.get_by_label("First seed").focus()
+    for key in ("Space", "ArrowRight", "r"):
+        page.keyboard.press(key)
+    page.get_by_label("Noise").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".view")).to_have_attribute("data-version", "2")  # the noise was changed
+    assert step_of(page) == 0
+
+
+def test_what_is_shown_is_what_python_computes(explorer: Opener) -> None:
+    page = opened(explorer, f"{SMALL}&step=20&learning_rate=0.3")
+    expect(page.locator(".view")).to_have_attribute("data-step", "20")
+    session = PlaneSession(PlaneSettings(seeds=2, hidden=(4, 3), learning_rate=0.3))
+    session.advance(20)
+    right = session.frame()["accuracy"]
+    unseen = [f"{100 * row[3]:.0f}" for row in right]
+    for card, share in enumerate(unseen):
+        expect(page.locator(".seed-card").nth(card)).to_contain_text(f"unseen {share}%")
+    page.reload()  # the address is enough to see the same again
+    expect(page.locator(".view")).to_have_attribute("data-step", "20")
+    for card, share in enumerate(unseen):
+        expect(page.locator(".seed-card").nth(card)).to_contain_text(f"unseen {share}%")
+
+
+def test_a_click_on_a_quadrant_changes_what_training_shows(explorer: Opener) -> None:
+    page = opened(explorer)
+    corner = page.get_by_role("button", name="quadrant upper right")
+    expect(corner).to_have_attribute("aria-pressed", "false")
+    page.locator(".quadrant.q11").click()
+    expect(corner).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Training shows", exact=True)).to_have_value("all")
+    expect(page).to_have_url(re.compile("combinations=00%2C01%2C10%2C11"))
+    expect(page.locator(".seed-card").first).not_to_contain_text("unseen")
+    page.get_by_label("Training shows", exact=True).select_option("narrow")
+    expect(corner).to_have_attribute("aria-pressed", "false")
+    for name in ("lower left", "lower right"):
+        page.get_by_role("button", name=f"quadrant {name}").click()
+    expect(page.get_by_role("button", name="quadrant lower right")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#announcer")).to_contain_text("at least one")
+
+
+def test_live_settings_keep_the_networks_and_another_shape_begins_again(explorer: Opener) -> None:
+    page = opened(explorer)
+    page.get_by_label("Updates per frame").select_option("16")
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.locator(".view")).to_have_attribute("data-step", "16")
+    page.get_by_label("Learning rate").select_option("1")
+    expect(page.locator(".changes")).to_contain_text("first at step 16")
+    assert step_of(page) == 16
+    page.get_by_role("button", name="More units in layer 1").click()
+    expect(page.locator(".view")).to_have_attribute("data-step", "0")
+    expect(page.locator(".changes")).to_be_hidden()
+    page.get_by_role("button", name="Add a layer").click()
+    expect(page.locator(".depth")).to_have_text("3 hidden layers")
+    page.get_by_label("Networks", exact=True).select_option("3")
+    expect(page.locator(".seed-card")).to_have_count(3)
+
+
+def test_looking_back_shows_an_earlier_step(explorer: Opener) -> None:
+    page = opened(explorer)
+    first = pixels(page)
+    for _ in range(3):
+        page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.locator(".view")).to_have_attribute("data-step", "3")
+    page.get_by_label("Look back").focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".view")).to_have_attribute("data-step", "0")
+    assert pixels(page) == first
+
+
+def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:
+    jobs = jobs_of(explorer.server.workbench)
+    page = opened(explorer)
+    running = jobs.running()
+    assert running >= 1
+    page.goto(f"{explorer.url}#/runs")
+    expect(page.locator("h1")).to_have_text("Runs")
+    until(page, lambda: jobs.running() < running)
+
+
+def test_what_is_shown_can_be_taken_away(explorer: Opener) -> None:
+    page = opened(explorer, f"{SMALL}&step=2")
+    expect(page.locator(".view")).to_have_attribute("data-step", "2")
+    found = page.evaluate(
+        """async () => {
+            const { view } = await import("/static/views/playground.js");
+            const root = document.createElement("section");
+            root.className = "view-playground";
+            document.querySelector("#view").append(root);
+            const { liveApi, Recording } = await import("/static/lib/api.js");
+            const state = { get: () => ({ seeds: "1", hidden: "2" }), set() {} };
+            const api = liveApi(new Recording());
+            const context = { api, state, announce() {}, fail(error) { throw error; } };
+            const mounted = view.mount(root, context);
+            while (!root.dataset.step) await new Promise((done) => setTimeout(done, 20));
+            const data = mounted.data();
+            const drawn = new XMLSerializer().serializeToString(mounted.svg());
+            mounted.unmount();
+            root.remove();
+            return JSON.stringify({ data, drawn });
+        }"""
+    )
+    taken = json.loads(found)
+    assert taken["data"]["columns"][:3] == ["step", "seed", "training loss"]
+    assert [len(row) for row in taken["data"]["rows"]] == [len(taken["data"]["columns"])]
+    assert taken["drawn"].count("<image") == 1
+    assert "data:image/png" in taken["drawn"]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
+def test_anybody_can_use_it(explorer: Opener, scheme: str, width: int) -> None:
+    page = opened(explorer, color_scheme=scheme, width=width)
+    assert_accessible(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
