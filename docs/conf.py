@@ -17,7 +17,17 @@ project, author, copyright, release = "Rote", "The Rote authors", "The Rote auth
 extensions = ["myst_parser", "sphinx.ext.autodoc", "offline_math", "plain_docstrings", "folder_links"]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "tutorials/*.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-exclude_patterns = [".*", "docs/_build", "src", "tests", "benchmarks", "report", "rote-store", "dist"]
+exclude_patterns = [
+    ".*",
+    "docs/_build",
+    "src",
+    "tests",
+    "benchmarks",
+    "report",
+    "rote-store",
+    "dist",
+    "docs/reproduction/*/notes.md",
+]
 suppress_warnings = ["myst.header"]  # the tables of kept results have headings of the third level
 
 highlight_language = "none"  # a block says its language, or is shown as it is

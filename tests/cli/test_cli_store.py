@@ -156,18 +156,30 @@ def test_cite_of_an_empty_store_is_rote_alone(call, folder):
     assert call("cite").out.startswith("@software{rote,")
 
 
-def test_keep_writes_tables_verdicts_and_records_of_a_study(call, store, folder):
+def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, folder):
     summary = next(row for row in Store().runs() if row.part == "summary")
-    assert "Kept in" in call("runs", "keep", summary.id, "--out", "kept").out
-    page = (folder / "kept" / "plane.md").read_text()
+    assert "Kept in" in call("runs", "keep", summary.id, "--out", "kept/resistance").out
+    (folder / "kept/resistance/notes.md").write_text("A remark of ours.\n")
+    elsewhere = folder / "elsewhere"  # an empty store
+    assert call("report", "--kept", "kept", "--markdown", "--store", elsewhere).code == 0
+    page = (folder / "kept/resistance/plane.md").read_text()
     assert page.startswith("# The plane with a corner held out")
     assert "rote run plane --preset smoke" in page
-    assert "plane-corner" in page
-    records = json.loads((folder / "kept" / "plane-records.json").read_text())
-    assert {record["request"]["part"] for record in records} == {"summary", "redundant", "random", "narrow", "epochs"}
-    verdicts = json.loads((folder / "kept" / "plane-verdicts.json").read_text())
-    assert {verdict["claim"] for verdict in verdicts} >= {"plane-seeds", "plane-corner"}
-    assert (folder / "kept" / "plane-outcome.csv").read_text().startswith("setting,seeds,published")
+    assert "| plane-corner |" in page
+    assert "5 runs" in page
+    source = (folder / "kept/resistance/README.md").read_text()
+    assert source.startswith("# Source 001: Gradient descent resists compositionality\n\nOf 4 published claims")
+    assert "A remark of ours." in source
+    assert "(resistance/README.md)" in (folder / "kept/README.md").read_text()
+    assert call("report", "--kept", "kept", "--out", "published", "--store", elsewhere).code == 0
+    assert "The plane with a corner held out" in (folder / "published/resistance.html").read_text()
+
+
+def test_report_of_nothing_kept_says_how_to_keep(call, folder):
+    answer = call("report", "--kept", "nowhere", "--markdown")
+    assert answer.code == 2
+    assert "rote runs keep ID" in answer.err
+    assert "--kept DIR" in call("report", "--markdown").err
 
 
 def test_keep_wants_a_summary_and_a_folder(call, store):

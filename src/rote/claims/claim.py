@@ -17,12 +17,16 @@ MINIMUM_SEEDS = 5
 
 @dataclass(frozen=True)
 class Source:
-    """One of the five texts that Rote reproduces."""
+    """One of the five texts that Rote reproduces, or what goes beyond them."""
 
     id: str  # "001"
     name: str  # "resistance"
     title: str
     bibtex: str
+
+    @property
+    def label(self) -> str:
+        return f"Source {self.id}" if self.id < "100" else "Beyond the sources"
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rote.claims import Verdict
+from rote.claims import Source, Verdict
 from rote.config import flatten
 from rote.errors import UsageError
-from rote.report import Section, build, keep
+from rote.report import Section, build, first_page, source_page, study_page
 from rote.report.folder import check_replaceable
-from rote.store import FinishedRun, Record, Store
+from rote.store import FinishedRun, Store, write_atomically
 from rote.studies import Study, latest_summary, ledger, studies
+from rote.studies.kept import Kept, kept_in
 from rote.studies.ledger import judged
 from rote.studies.study import in_order
 
@@ -34,21 +35,64 @@ def write_report(
     return build(sections, verdicts, out, sources=[studies[name].source for name in in_order()])
 
 
-def keep_result(store: Store, prefix: str, out: Path) -> Path:
-    """A study's summary run with its verdicts and the records of all its runs, as small files; returns the page."""
-    summary = store.load(prefix)
-    request = summary.record.request
-    if request.part != "summary":
-        raise UsageError(
-            f"The run {prefix!r} is the part {request.part!r} of {request.study}. Give the study's summary: "
-            f"rote runs list --study {request.study}"
-        )
-    study = studies[request.study]()
-    rows = {row.id: row for row in store.runs()}
-    used = [identity for identity in (summary.id, *summary.record.uses) if identity in rows]
-    records = [dataclasses.asdict(Record.read(store.root / rows[identity].folder)) for identity in used]
-    spent = {identity: rows[identity].seconds for identity in used}
-    return keep(section_of(study, summary, tuple(judged(study, summary)), spent), records, out)
+def write_kept_report(kept: Path, out: Path) -> Path:
+    """The report of the results that were kept under a folder."""
+    results = kept_results(kept)
+    sections = [section for result in results.values() for section in result.pages.values()]
+    verdicts = tuple(verdict for result in results.values() for verdict in result.verdicts)
+    command = f"rote report --kept {kept}"
+    return build(sections, verdicts, out, sources=[result.source for result in results.values()], command=command)
+
+
+def write_pages(kept: Path, out: Path | None = None) -> Path:
+    """Markdown pages of the results that were kept under a folder, beside them or under ``out``; returns the first.
+
+    ``notes.md`` beside a source's results goes into its page.
+    """
+    results, out = kept_results(kept), out or kept
+    for folder, result in results.items():
+        notes = kept / folder / "notes.md"
+        text = notes.read_text(encoding="utf-8") if notes.exists() else ""
+        _write(out / folder / "README.md", source_page(result.source, text, result.pages))
+        for path, section in result.pages.items():
+            _write(out / folder / path, study_page(section, result.left_out[path]))
+    index = {f"{folder}/README.md": (result.source, result.verdicts) for folder, result in results.items()}
+    _write(out / "README.md", first_page(index))
+    return out / "README.md"
+
+
+@dataclass
+class KeptResults:
+    """What was kept of one source, by path of its page: those in subfolders were run with other settings."""
+
+    source: Source
+    pages: dict[str, Section] = field(default_factory=dict)
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(verdict for path, section in self.pages.items() if "/" not in path for verdict in section.verdicts)
+
+
+def kept_results(folder: Path) -> dict[str, KeptResults]:
+    """By folder, one for each source, in the order of the sources."""
+    found: dict[str, KeptResults] = {}
+    for kept in kept_in(folder):
+        source_folder, *below = kept.path.relative_to(folder).with_suffix(".md").parts
+        study = studies[kept.record.request.study]()
+        results = found.setdefault(source_folder, KeptResults(study.source))
+        spent = {record.request.id: record.seconds for record in (kept.record, *kept.runs)}
+        path = "/".join(below)
+        results.pages[path] = section_of(study, kept, tuple(judged(study, kept)), spent)
+        results.left_out[path] = kept.left_out
+    if not found:
+        raise UsageError(f"No kept results in {folder}. Keep one with: rote runs keep ID --out {folder}/SOURCE")
+    return dict(sorted(found.items(), key=lambda item: item[1].source.id))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode())
 
 
 def check_report_folder(out: Path) -> None:
@@ -57,7 +101,7 @@ def check_report_folder(out: Path) -> None:
 
 
 def section_of(
-    study: Study[Any], summary: FinishedRun, verdicts: tuple[Verdict, ...], spent: Mapping[str, float]
+    study: Study[Any], summary: FinishedRun | Kept, verdicts: tuple[Verdict, ...], spent: Mapping[str, float]
 ) -> Section:
     """``spent``: seconds by run, of those that are still in the store."""
     record = summary.record

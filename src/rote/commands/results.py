@@ -9,6 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from rote.commands.options import Folder, Json, PresetFilter, open_store, option, out_console, print_json
+from rote.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,29 @@ class Claims:
 
 @dataclass(frozen=True)
 class Report:
-    """Write the report from what is in the store; trains nothing.
+    """Write the report from what is in the store, or from results that were kept in a folder; trains nothing.
 
     Try:
       rote report --out report
+      rote report --kept docs/reproduction --out published
+      rote report --kept docs/reproduction --markdown
     """
 
     out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
+    kept: Annotated[Path | None, option("DIR", "Of the results that rote runs keep wrote under this folder.")] = None
+    markdown: Annotated[bool, option(None, "With --kept: Markdown pages beside the results instead.")] = False
     preset: PresetFilter = None
     store: Folder = None
 
     def __call__(self) -> int:
-        from rote.commands.reporting import write_report
+        from rote.commands.reporting import write_kept_report, write_pages, write_report
 
-        path = write_report(open_store(self.store), self.out, preset=self.preset)
+        if self.markdown and self.kept is None:
+            raise UsageError("'--markdown' goes with --kept DIR.")
+        if self.kept is None:
+            path = write_report(open_store(self.store), self.out, preset=self.preset)
+        else:
+            path = write_pages(self.kept) if self.markdown else write_kept_report(self.kept, self.out)
         out_console().print(f"Report: {path}", markup=False, soft_wrap=True)
         return 0
 

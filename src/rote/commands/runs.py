@@ -24,8 +24,8 @@ STATUSES = ("running", "finished", "failed", "interrupted", "damaged")
 class Runs:
     """The run store: list, show, remove, export or keep runs.
 
-    export writes what was recorded during training; keep writes a study's tables, verdicts and records as small text
-    files that a repository can hold.
+    export writes what was recorded during training; keep writes a study's tables and records as one file that a
+    repository can hold and that rote report --kept reads.
 
     Try:
       rote runs
@@ -120,9 +120,9 @@ class Runs:
             print(text.getvalue(), end="")
 
     def _keep(self, store: Store) -> None:
-        from rote.commands.reporting import keep_result
+        from rote.studies.kept import keep
 
         if self.out is None:
             raise UsageError("'rote runs keep' needs the folder to write to: --out FOLDER")
         for prefix in self.ids:
-            print(f"Kept in {keep_result(store, prefix, self.out)}")
+            print(f"Kept in {keep(store, prefix, self.out).path}")

@@ -62,11 +62,11 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_document(path: Path, kind: str, version: int, body: Any) -> None:
+def write_document(path: Path, kind: str, version: int, body: Any, *, indent: int | None = 1) -> None:
     # The checksum is of what a reader will get: keys that are numbers become texts, and sort as such.
     checksum = digest(canonical(json.loads(json.dumps(body, allow_nan=False))))
     envelope = {"kind": kind, "version": version, "sha256": checksum, "body": body}
-    write_atomically(path, json.dumps(envelope, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+    write_atomically(path, json.dumps(envelope, indent=indent, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def read_document(path: Path, kind: str, version: int) -> Any:

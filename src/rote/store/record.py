@@ -102,18 +102,24 @@ class Record:
     earlier_environments: tuple[dict[str, Any], ...] = ()  # where it was begun, if taken up again with other versions
 
     def write(self, folder: Path) -> None:
-        plain = dataclasses.asdict(self) | {"request": self.request.to_plain(), "uses": list(self.uses)}
-        write_document(folder / FILE, "rote run record", VERSION, plain)
+        write_document(folder / FILE, "rote run record", VERSION, self.to_plain())
 
     @classmethod
     def read(cls, folder: Path) -> Record:
-        plain = read_document(folder / FILE, "rote run record", VERSION)
+        return cls.from_plain(read_document(folder / FILE, "rote run record", VERSION), folder / FILE)
+
+    def to_plain(self) -> dict[str, Any]:
+        return dataclasses.asdict(self) | {"request": self.request.to_plain(), "uses": list(self.uses)}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any], path: Path) -> Record:
+        """``path``: the file that it is from, for a message that names it."""
         try:
             request = Request.from_plain(plain.pop("request"))
             tuples = {name: tuple(plain[name]) for name in ("uses", "earlier_environments")}
             record = cls(**{**plain, **tuples, "request": request})
         except (TypeError, KeyError, AttributeError) as error:
-            raise DamagedFileError(f"{folder / FILE} has the wrong fields: {error}. {remedy(folder / FILE)}") from None
+            raise DamagedFileError(f"{path} has the wrong fields: {error}. {remedy(path)}") from None
         if record.status not in get_args(Status):
-            raise DamagedFileError(f"{folder / FILE} has the unknown status {record.status!r}. {remedy(folder / FILE)}")
+            raise DamagedFileError(f"{path} has the unknown status {record.status!r}. {remedy(path)}")
         return record

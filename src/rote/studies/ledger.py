@@ -8,10 +8,11 @@ from rote.claims import Verdict, judge, not_run
 from rote.config import to_plain
 from rote.errors import UnknownNameError
 from rote.store import FinishedRun, Request, Store
+from rote.studies.kept import Kept
 from rote.studies.study import PRESETS, Study, in_order, studies
 
 
-def judged(study: Study[Any], summary: FinishedRun) -> list[Verdict]:
+def judged(study: Study[Any], summary: FinishedRun | Kept) -> list[Verdict]:
     tables, record = summary.tables(), summary.record
     return [
         judge(claim, tables, study=study.name, preset=record.request.preset, runs=(summary.id, *record.uses))

@@ -1,0 +1,28 @@
+"""docs/reproduction: its pages are what the present code makes of the results that are kept there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rote.commands.reporting import kept_results, write_pages
+from rote.studies.study import PRESETS, in_order
+
+KEPT = Path(__file__).parents[2] / "docs" / "reproduction"
+
+
+def pages(folder: Path) -> dict[str, str]:
+    found = (path for path in folder.rglob("*.md") if path.name != "notes.md")
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def test_the_pages_are_current(tmp_path: Path) -> None:
+    write_pages(KEPT, tmp_path)
+    made, there = pages(tmp_path), pages(KEPT)
+    stale = sorted(name for name in made.keys() | there.keys() if made.get(name) != there.get(name))
+    assert not stale, "Rebuild them: rote report --kept docs/reproduction --markdown"
+
+
+def test_what_is_kept_says_at_which_scale_it_was_run() -> None:
+    sections = [section for result in kept_results(KEPT).values() for section in result.pages.values()]
+    assert {section.study for section in sections} <= set(in_order())
+    assert all(section.preset in PRESETS and section.tables for section in sections)
