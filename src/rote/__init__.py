@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         trace,
         weight_map,
     )
+    from rote.explorer import explore
     from rote.models import adapt, load_autocomplete
     from rote.store import Store
     from rote.studies import Laboratory
@@ -45,6 +46,7 @@ __all__ = [
     "decompose",
     "decompose_all",
     "diagnose",
+    "explore",
     "gate_saturation",
     "gradient_flow",
     "information",
@@ -61,6 +63,7 @@ _ELSEWHERE = {
     "Laboratory": "rote.studies",
     "Store": "rote.store",
     "adapt": "rote.models",
+    "explore": "rote.explorer",
     "load_autocomplete": "rote.models",
 }
 

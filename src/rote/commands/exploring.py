@@ -38,6 +38,8 @@ class Explore:
         from rote.explorer.workbench import Workbench
 
         bench = Workbench(open_store(self.store))
+        for model in self.models:
+            bench.shelf.add_file(model)
         with bind(self.port) as listening:
             url = url_of(listening)
             print(f"Rote explorer: {url}  (Ctrl-C ends it)", flush=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from rote.explorer.messages import Body, Key
-from rote.explorer.reading import Reader
 from rote.explorer.workbench import Workbench
+
+if TYPE_CHECKING:
+    from rote.explorer.reading import Reader
 
 Word = Annotated[str, Field(max_length=80)]
 Step = Annotated[int, Field(ge=0, le=4000)]
@@ -21,5 +23,7 @@ class TextBody(Body):
 
     def reader(self, bench: Workbench) -> Reader:
         """The model, opened; to be called in the pool, because it may have to be read."""
+        from rote.explorer.reading import Reader  # imports torch
+
         opened = bench.shelf.open(self.model, self.checkpoint)
         return Reader(opened.model, opened.inputs, opened.outputs)

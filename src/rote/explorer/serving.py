@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import socket
 import threading
 import time
-from collections.abc import Callable
+import webbrowser
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +16,10 @@ import uvicorn
 from rote.errors import RoteError, UsageError
 from rote.explorer.app import create_app
 from rote.explorer.workbench import Workbench
+from rote.store import Store
 
 if TYPE_CHECKING:
-    pass
+    from rote.models import SequenceModel
 
 HOST, PORT, TRIED = "127.0.0.1", 8765, 20
 START_SECONDS = 30.0
@@ -80,6 +83,11 @@ class Explorer:
     def __repr__(self) -> str:
         return f"Explorer at {self.url}"
 
+    def _repr_html_(self) -> str:
+        """In a notebook: a link."""
+        url = html.escape(self.url)
+        return f'<a href="{url}" target="_blank" rel="noopener">Rote explorer at {url}</a>'
+
     def _run(self) -> None:
         self._server.run(sockets=[self._listening])
 
@@ -91,6 +99,41 @@ class Explorer:
             time.sleep(0.01)
 
 
-def explore(*paths: str | Path, port: int | None = None) -> Explorer:
-    """Start the explorer in the background."""
-    return Explorer(Workbench(), port)
+def explore(
+    model: SequenceModel | Path | str | None = None,
+    vocabulary: Sequence[str] | None = None,
+    *,
+    outputs: Sequence[str] | None = None,
+    title: str = "Your model",
+    store: Store | Path | str | None = None,
+    port: int | None = None,
+    browser: bool = False,
+) -> Explorer:
+    """Start the explorer in the background, with a model of your own on its shelf.
+
+    - model: what ``rote.adapt`` gives, with embedding and readout; an autocomplete model; or the path of a saved one.
+    - vocabulary: the names of the symbols that the model reads, in the order of its embedding. Names of one character
+      each make it a model of characters, others one of words.
+    - outputs: the names of what it says, where these are other symbols.
+    - browser: open the page at once.
+
+    >>> import torch, rote
+    >>> lstm, table = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Embedding(27, 8)
+    >>> model = rote.adapt(recurrent=lstm, embedding=table, readout=torch.nn.Linear(16, 27))
+    >>> with rote.explore(model, " abcdefghijklmnopqrstuvwxyz") as explorer:
+    ...     explorer.url.startswith("http://127.0.0.1:")
+    True
+    """
+    bench = Workbench(store if isinstance(store, Store) else Store(store))
+    if isinstance(model, str | Path):
+        bench.shelf.add_file(model)
+    elif model is not None:
+        from rote.models import SequenceModel
+
+        if not isinstance(model, SequenceModel):
+            raise UsageError(f"'model' must be what rote.adapt(...) gives, or a path. Got {type(model).__name__}.")
+        bench.shelf.add_model(model, vocabulary, outputs, title)
+    started = Explorer(bench, port)
+    if browser:
+        webbrowser.open(started.url)
+    return started

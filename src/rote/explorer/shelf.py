@@ -8,19 +8,19 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rote.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from rote.models import SequenceModel
     from rote.store import Store
 
 Unit = Literal["character", "word"]
 KEPT = 24  # models in memory
+TITLES = {"gru": "GRU", "lstm": "LSTM", "nested_lstm": "Nested LSTM", "elman": "Elman network"}
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Listing:
 
     key: str
     title: str
-    kind: str  # "autocomplete": characters in, the word that is being typed out; "sequence": the next of its symbols
+    kind: str  # "autocomplete": characters in, the word that is being typed out; "sequence": any other
     cell: str
     unit: Unit  # what one step reads
-    vocabulary_size: int  # outputs
+    vocabulary_size: int | None  # outputs; None: known when it is opened
     group: str  # where it comes from: "bundled", "store", "yours"
     checkpoints: tuple[int, ...] = ()  # steps of training at which it can be opened; empty: only as it is
     about: str = ""
@@ -43,49 +43,16 @@ class Listing:
 
 @dataclass(frozen=True)
 class Opened:
-    """A model with its weights, and how text goes into it."""
+    """A model with its weights, and the names of what it reads and says."""
 
     listing: Listing
     model: SequenceModel
-    inputs: tuple[str, ...]  # name of each symbol that it reads
-    outputs: tuple[str, ...]  # name of each output
-    _numbers: dict[str, int] = field(default_factory=dict, repr=False)
-
-    def symbols(self, text: str) -> list[str]:
-        """The text, cut into what each step shows."""
-        if self.listing.kind == "autocomplete":
-            return list(self.model.shown(text))  # type: ignore[operator]
-        return list(text) if self.listing.unit == "character" else text.split()
-
-    def tokens(self, text: str) -> Tensor:
-        """[1, time]: what the model reads, one number for each of ``symbols``."""
-        import torch
-
-        if not text:
-            raise UsageError("The text is empty. Type at least one character.")
-        if self.listing.kind == "autocomplete":
-            tokens: Tensor = self.model.encode(text)  # type: ignore[operator]
-            return tokens
-        known = self._numbers or {name: index for index, name in enumerate(self.inputs)}
-        spare = next((known[name] for name in ("<unk>", "<unknown>") if name in known), None)
-        found = [known.get(symbol, spare) for symbol in self.symbols(text)]
-        if not found:
-            raise UsageError("The text has no words. Type at least one.")
-        if None in found:
-            missing = self.symbols(text)[found.index(None)]
-            raise UsageError(f"The {self.listing.unit} {missing!r} is not in the vocabulary of {self.listing.title}.")
-        device = next(self.model.parameters()).device
-        return torch.tensor([found], device=device)
-
-    def targets(self, text: str) -> Tensor | None:
-        """[1, time]: the output that is right at each step (the word being typed, the next symbol); None if unknown."""
-        if self.listing.kind == "autocomplete":
-            targets: Tensor = self.model.targets(text)  # type: ignore[operator]
-            return targets
-        return None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
-Loader = Callable[[int | None], Opened]
+Loader = Callable[[int | None], Opened]  # at the step of a checkpoint, or as it is
+Entries = dict[str, tuple[Listing, Loader]]
 
 
 class Shelf:
@@ -93,22 +60,19 @@ class Shelf:
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = store
-        self._own: dict[str, tuple[Listing, Loader]] = dict(bundled())
+        self._bundled, self._brought = bundled(), dict[str, tuple[Listing, Loader]]()
         self._kept: OrderedDict[tuple[str, int | None], Opened] = OrderedDict()
         self._lock = threading.Lock()
 
     def listing(self) -> list[Listing]:
-        return [listing for listing, _ in self._own.values()]
-
-    def add(self, listing: Listing, load: Loader) -> None:
-        """Put a model on the shelf under its key."""
-        self._own = {listing.key: (listing, load), **self._own}  # what a user brings comes first
+        """What a user brought comes first, what is in the store last."""
+        return [listing for listing, _ in self._entries().values()]
 
     def open(self, key: str, checkpoint: int | None = None) -> Opened:
-        found = self._own.get(key)
-        if found is None:
-            raise UnknownNameError("model", key, self._own)
-        listing, load = found
+        entries = self._bundled if key in self._bundled else self._entries()
+        if key not in entries:
+            raise UnknownNameError("model", key, entries)
+        listing, load = entries[key]
         if checkpoint is not None and checkpoint not in listing.checkpoints:
             known = ", ".join(map(str, listing.checkpoints)) or "none"
             raise UsageError(f"The model {key!r} has no checkpoint of step {checkpoint}. It has: {known}.")
@@ -120,18 +84,79 @@ class Shelf:
                 self._kept.popitem(last=False)
             return self._kept[key, checkpoint]
 
+    def add_file(self, path: Path | str) -> str:
+        """An autocomplete model that was saved as two files; the path with or without its ending. Returns its key."""
+        given = Path(path)
+        stem = given.with_suffix("") if given.suffix in (".json", ".safetensors") else given
+        key = self._free(stem.name)
+        listing = _autocomplete_listing(key, stem.name, "yours", stem)
+        self._brought[key] = (listing, _autocomplete_loader(listing, stem))
+        return key
 
-def bundled() -> list[tuple[str, tuple[Listing, Loader]]]:
+    def add_model(
+        self, model: SequenceModel, vocabulary: Sequence[str] | None, outputs: Sequence[str] | None, title: str
+    ) -> str:
+        """A model in memory, with the names of what it reads and says. Returns its key."""
+        from rote.models import AutocompleteModel
+        from rote.tasks.alphabet import CHARACTERS
+
+        if isinstance(model, AutocompleteModel):
+            vocabulary, outputs = CHARACTERS, model.vocabulary
+        read, said = names_of(model, vocabulary, outputs)
+        plain = [name for name in read if not (name.startswith("<") and name.endswith(">"))]
+        listing = Listing(
+            self._free("yours"), title, "autocomplete" if isinstance(model, AutocompleteModel) else "sequence",
+            type(model.recurrent.cell(0)).__name__.removesuffix("Cell").lower(),
+            "character" if all(len(name) == 1 for name in plain) else "word", len(said), "yours",
+        )  # fmt: skip
+        opened = Opened(listing, model, read, said)
+        self._brought[listing.key] = (listing, lambda checkpoint: opened)
+        return listing.key
+
+    def _entries(self) -> Entries:
+        from rote.explorer import stored
+
+        found = {} if self.store is None else stored.entries(self.store)
+        return {**self._brought, **self._bundled, **found}
+
+    def _free(self, key: str) -> str:
+        """The key, numbered where it is taken."""
+        taken = {*self._brought, *self._bundled}
+        return next(name for name in (key, *(f"{key}-{number}" for number in range(2, 10_000))) if name not in taken)
+
+
+def bundled() -> Entries:
     """The autocomplete models that come with the package."""
-    titles = {"gru": "GRU", "lstm": "LSTM", "nested_lstm": "Nested LSTM"}
-    found = []
-    for name, title in titles.items():
-        listing = _autocomplete_listing(name, title, "bundled", name)
-        found.append((name, (listing, _autocomplete_loader(listing, name))))
-    return found
+    listings = [
+        _autocomplete_listing(name, cell_title(name), "bundled", name) for name in ("gru", "lstm", "nested_lstm")
+    ]
+    return {listing.key: (listing, _autocomplete_loader(listing, listing.key)) for listing in listings}
 
 
-def _autocomplete_listing(key: str, title: str, group: str, path: str) -> Listing:
+def cell_title(cell: str) -> str:
+    return TITLES.get(cell, cell)
+
+
+def names_of(
+    model: SequenceModel, vocabulary: Sequence[str] | None, outputs: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the symbols that a model reads and says, checked against its sizes."""
+    if model.embedding is None or model.readout is None:
+        raise UsageError("The explorer needs a model with an embedding and a readout: rote.adapt(recurrent=..., ...).")
+    if vocabulary is None:
+        raise UsageError("'vocabulary' is needed: the names of the symbols that the model reads, in their order.")
+    wanted, said = model.embedding.num_embeddings, model.readout.out_features
+    if len(vocabulary) != wanted:
+        raise UsageError(f"'vocabulary' must name the {wanted} symbols of the embedding. Got {len(vocabulary)}.")
+    if outputs is None and said != wanted:
+        raise UsageError(f"'outputs' must name the {said} outputs of the readout, which are not the {wanted} inputs.")
+    if outputs is not None and len(outputs) != said:
+        raise UsageError(f"'outputs' must name the {said} outputs of the readout. Got {len(outputs)}.")
+    read = tuple(map(str, vocabulary))
+    return read, read if outputs is None else tuple(map(str, outputs))
+
+
+def _autocomplete_listing(key: str, title: str, group: str, path: Path | str) -> Listing:
     from rote.models.saved_autocomplete import describe_autocomplete
 
     config, vocabulary = describe_autocomplete(path)
@@ -139,7 +164,7 @@ def _autocomplete_listing(key: str, title: str, group: str, path: str) -> Listin
     return Listing(key, title, "autocomplete", config.cell, "character", len(vocabulary), group, about=about)
 
 
-def _autocomplete_loader(listing: Listing, path: str) -> Loader:
+def _autocomplete_loader(listing: Listing, path: Path | str) -> Loader:
     def load(checkpoint: int | None) -> Opened:
         from rote.models import load_autocomplete
         from rote.tasks.alphabet import CHARACTERS
@@ -148,11 +173,3 @@ def _autocomplete_loader(listing: Listing, path: str) -> Loader:
         return Opened(listing, model, CHARACTERS, model.vocabulary)
 
     return load
-
-
-def user_model(
-    model: SequenceModel, inputs: Sequence[str], outputs: Sequence[str], key: str, title: str, unit: Unit
-) -> tuple[Listing, Loader]:
-    listing = Listing(key, title, "sequence", type(model.recurrent.cell(0)).__name__, unit, len(outputs), "yours")
-    opened = Opened(listing, model, tuple(inputs), tuple(outputs), {name: i for i, name in enumerate(inputs)})
-    return listing, lambda checkpoint: opened

@@ -137,7 +137,7 @@ def model_tables(
     labels = {"cell": name, "seed": seed}
     start = AutocompleteModel(config.model_of(cell), program.text.vocabulary, seed).to(device)
     untrained, _ = _shares(start, program.text, config, {**labels, "when": "untrained"})
-    train(program, config.training, run, progress=progress)
+    train(program, config.training, run, progress=progress, snapshots=snapshots(config.training.steps))
     model = program.model.eval()
     trained, looked = _shares(model, program.text, config, {**labels, "when": "trained"})
     words = Words.find(published.PARAGRAPH)
@@ -155,11 +155,16 @@ def model_tables(
     ]
 
 
-def load_model(config: MemorizationConfig, run: FinishedRun) -> AutocompleteModel:
-    """The trained network of a finished run."""
+def snapshots(steps: int) -> set[int]:
+    """Before training and at a few steps on the way, closer at its beginning: for looking at how a network changed."""
+    return {0, *(steps // 5**power for power in range(1, 4) if steps // 5**power)}
+
+
+def load_model(config: MemorizationConfig, run: FinishedRun, step: int | None = None) -> AutocompleteModel:
+    """The network of a finished run, as it was trained or as it was at a ``step`` whose checkpoint was kept."""
     cell, (seed,) = run.record.request.part, run.record.request.seeds
     model = AutocompleteModel(config.model_of(cell), config.task.observations().vocabulary, seed)
-    model.load_state_dict(run.checkpoint()["model"])
+    model.load_state_dict(run.checkpoint(step)["model"])
     return model.eval()
 
 
