@@ -6,7 +6,8 @@ RoteError                   what a user can act on; the message names the value 
 ├── StoreError              the run store could not be read or written (exit code 1)
 │   ├── DamagedFileError    truncated, altered or foreign file
 │   ├── NewerVersionError   written by a later version of Rote
-│   └── RunLockedError      another process is writing this run
+│   ├── RunLockedError      another process is writing this run
+│   └── RunFinishedError    another process has finished it meanwhile
 ├── RunFailedError          a study failed while it ran (exit code 1)
 └── InterruptedRunError     stopped by Ctrl-C after the current step; can go on (exit code 130)
 """
@@ -48,6 +49,10 @@ class NewerVersionError(StoreError):
 
 
 class RunLockedError(StoreError):
+    pass
+
+
+class RunFinishedError(StoreError):
     pass
 
 

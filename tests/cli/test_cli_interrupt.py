@@ -55,7 +55,7 @@ def test_an_interrupted_study_goes_on_to_the_same_bytes(call, folder, undisturbe
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err.count("\n") == 1
+    assert len([line for line in err.splitlines() if line.startswith("rote: ")]) == 1  # beside progress, if it is slow
     if workers == 1:
         (step,) = re.findall(rf"Stopped after step (\d+) of {STEPS}; it is kept", err)
         assert 64 <= int(step) < STEPS

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from rote.errors import InterruptedRunError
-from rote.store import Column, FinishedRun, Request, Run, Store, Table
+from rote.store import Column, FinishedRun, Request, Run, Store, Table, commit
 from rote.store.checkpoint import Checkpoints
 from rote.training import Program, TrainingConfig, train
 
@@ -128,13 +128,13 @@ class Reaper:
         self.synced = {path.stat().st_ino: path.stat().st_size for path in root.rglob("*") if path.is_file()}
         self.undo: list[Callable[[], object]] = []
         self.real = {name: getattr(os, name) for name in ("open", "replace", "fsync", "unlink", "mkdir")}
-        self.real_open = io.open
+        self.real_open, self.real_sync = io.open, commit.sync_file_system
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[Reaper]:
         for name in self.real:
             setattr(os, name, getattr(self, name))
-        io.open = self.file
+        io.open, commit.sync_file_system = self.file, self.sync_all
         try:
             yield self
         finally:
@@ -143,7 +143,7 @@ class Reaper:
     def restore(self) -> None:
         for name, function in self.real.items():
             setattr(os, name, function)
-        io.open = self.real_open
+        io.open, commit.sync_file_system = self.real_open, self.real_sync
 
     def tick(self, call: str, path: Any) -> None:
         if self.below(path):
@@ -168,10 +168,15 @@ class Reaper:
     # The calls themselves. ``undo`` is what the last sync of the folder does not cover.
 
     def open(self, path: Any, flags: int, *rest: Any, **named: Any) -> int:
-        if flags & os.O_CREAT:
-            self.tick("create", path)
-            self.created(path)
-        return int(self.real["open"](path, flags, *rest, **named))
+        if not flags & os.O_CREAT:
+            return int(self.real["open"](path, flags, *rest, **named))
+        self.tick("create", path)
+        self.created(path)
+        new = self.below(path) and not os.path.exists(path)
+        descriptor = int(self.real["open"](path, flags, *rest, **named))
+        if new:  # perhaps with the number of a file that is gone, and was synced
+            self.synced[os.fstat(descriptor).st_ino] = 0
+        return descriptor
 
     def created(self, path: Any) -> None:
         if self.below(path) and not os.path.exists(path):
@@ -214,6 +219,11 @@ class Reaper:
             self.undo.clear()
         else:
             self.synced[os.fstat(descriptor).st_ino] = os.fstat(descriptor).st_size
+
+    def sync_all(self, folder: Path) -> None:
+        self.tick("fsync", folder)
+        self.undo.clear()
+        self.synced = {path.stat().st_ino: path.stat().st_size for path in self.root.rglob("*") if path.is_file()}
 
     def file(self, path: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
         if not any(letter in mode for letter in "wax+"):
@@ -431,7 +441,61 @@ def signalled(case: Case, folder: Path) -> dict[str, Any]:
     return {"ends": ends}
 
 
+TOGETHER = [Request("killed", 1, "together", {}, (seed,)) for seed in range(2)]
+
+
+def perform_together(store: Store) -> None:
+    """Short runs as a worker has them: one sync for all that have ended, and one for their records."""
+    commits = store.commits = commit.Commits(store.root, lambda run, error: None)
+    for number, request in enumerate(TOGETHER):
+        if store.finished(request) is None:
+            with store.open(request, again=False) as run:
+                run.resume()
+                run.metrics.append({"step": number})
+                run.finish([Table.make("seed", "Seed", [Column("seed")], [{"seed": number}])])
+    commits.commit()
+    commits.commit()
+
+
+def together(folder: Path, hows: tuple[str, ...]) -> dict[str, Any]:
+    """Whatever moment it is, a run that says it is finished can be read, and the rest is computed again."""
+    wrong, moments = [], dict.fromkeys(hows, 0)
+    store = Store(folder / "reference")
+    store.root.mkdir()
+    with Reaper(store.root).watching() as reaper:
+        perform_together(store)
+    expected = [essentials(store.folder(request)) for request in TOGETHER]
+    for how in hows:
+        for at in range(len(reaper.calls)):
+            if matters(how, reaper.calls, at):
+                moments[how] += 1
+                store = Store(folder / f"{how} {at}")
+                store.root.mkdir()
+
+                def doomed(store: Store = store, at: int = at, how: str = how) -> None:
+                    with Reaper(store.root, at, how).watching():
+                        perform_together(store)
+
+                code = forked(doomed)
+                try:
+                    for request in TOGETHER:
+                        if done := Store(store.root).finished(request):
+                            done.tables(), done.metrics()
+                    with Reaper(store.root).watching():  # whose sync of the file system does not wait for the disk
+                        perform_together(Store(store.root))
+                    got = [essentials(store.folder(request)) for request in TOGETHER]
+                    problem = "" if got == expected else "differs"
+                except Exception as error:
+                    problem = f"{type(error).__name__}: {error}"
+                if code != -signal.SIGKILL or problem:
+                    wrong.append(f"{how} before call {at} ({reaper.calls[at]}), exit {code}: {problem}")
+    return {"moments": moments, "calls": reaper.calls, "wrong": wrong}
+
+
 def main() -> None:
+    if sys.argv[1] == "together":
+        print(json.dumps(together(Path(sys.argv[2]), ("kill", "data lost", "all lost"))))
+        return
     torch.set_num_threads(1)
     os.environ["ROTE_CHECKPOINT_SECONDS"] = "0"
     case, folder = CASES[sys.argv[1]], Path(sys.argv[2])

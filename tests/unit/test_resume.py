@@ -66,6 +66,13 @@ def test_power_lost_after_any_call_whether_or_not_unsynced_names_survive_it() ->
     assert [problem for problem in answer["wrong"] if " lost before call " in problem] == []
 
 
+def test_short_runs_that_are_made_durable_together_are_whole_or_computed_again_whenever_power_is_lost() -> None:
+    answer = killings("together")
+    assert len([call for call in answer["calls"] if call.startswith("fsync ")]) == 2  # for two runs, eight files
+    assert all(count > 5 for count in answer["moments"].values())
+    assert answer["wrong"] == []
+
+
 @pytest.mark.parametrize("case", ["early", "stacked"])
 def test_killed_again_and_again_also_while_it_is_being_taken_up(case: str) -> None:
     answer = killings(case)["storm"]

@@ -7,6 +7,7 @@ missing, truncated, altered, foreign or written by a later version. Nothing here
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import hashlib
 import json
@@ -34,8 +35,11 @@ def digest_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write ``data`` so that a reader, a crash or a full disk sees the old file or the new one, never a part."""
+def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Write ``data`` so that a reader, a crash or a full disk sees the old file or the new one, never a part.
+
+    Without ``sync`` that holds for a killed process, but a power failure may leave an empty file.
+    """
     with writing(path):
         # Not tempfile.mkstemp, whose files only their owner may read: a store may be shared.
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -43,14 +47,16 @@ def write_atomically(path: Path, data: bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        sync_folder(path.parent)
+        if sync:
+            sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -62,11 +68,29 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_document(path: Path, kind: str, version: int, body: Any, *, indent: int | None = 1) -> None:
+def sync_file_system(folder: Path) -> None:
+    """Make everything durable that was written to the file system of ``folder``: one wait for any number of files."""
+    with writing(folder):
+        syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+        if syncfs is None:  # not Linux
+            os.sync()
+            return
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            if syncfs(descriptor) != 0:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        finally:
+            os.close(descriptor)
+
+
+def write_document(
+    path: Path, kind: str, version: int, body: Any, *, indent: int | None = 1, sync: bool = True
+) -> None:
     # The checksum is of what a reader will get: keys that are numbers become texts, and sort as such.
     checksum = digest(canonical(json.loads(json.dumps(body, allow_nan=False))))
     envelope = {"kind": kind, "version": version, "sha256": checksum, "body": body}
-    write_atomically(path, json.dumps(envelope, indent=indent, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+    data = json.dumps(envelope, indent=indent, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    write_atomically(path, data, sync=sync)
 
 
 def read_document(path: Path, kind: str, version: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -13,6 +14,7 @@ from rote.errors import RunLockedError
 from rote.store.files import writing
 
 FILE = "lock"
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # what a file system without locks answers
 
 
 @contextlib.contextmanager
@@ -21,8 +23,10 @@ def locked(folder: Path) -> Iterator[None]:
     with writing(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
+        with writing(path):
+            ours = _taken(descriptor)
         # The file that was opened may have been removed with its run, and another made, while we waited.
-        if not _taken(descriptor) or not _is_at(descriptor, path):
+        if not ours or not _is_at(descriptor, path):
             owner = os.read(descriptor, 100).decode(errors="replace").strip() or "another process"
             raise RunLockedError(f"The run in {folder} is being written by {owner}. Wait for it or stop it.")
         with contextlib.suppress(OSError):  # the name is a courtesy; a full disk must not stop a reader
@@ -46,6 +50,18 @@ def is_locked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def has_locks(path: Path) -> bool:
+    """Whether the file system of this file can lock it."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return False
+            raise
+    return True
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.metadata
 import platform
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rote.errors import DamagedFileError
-from rote.store.files import canonical, digest, read_document, remedy, write_document
+from rote.store.files import canonical, digest, read_document, reading, remedy, write_document
 
 Status = Literal["started", "finished", "failed", "interrupted"]
 VERSION = 1
@@ -77,7 +76,7 @@ class Request:
         return hash(self.id)
 
     def to_plain(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "seeds": list(self.seeds)}
+        return {**vars(self), "seeds": list(self.seeds)}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Request:
@@ -101,15 +100,24 @@ class Record:
     environment: dict[str, Any] = field(default_factory=installed)
     earlier_environments: tuple[dict[str, Any], ...] = ()  # where it was begun, if taken up again with other versions
 
-    def write(self, folder: Path) -> None:
-        write_document(folder / FILE, "rote run record", VERSION, self.to_plain())
+    def write(self, folder: Path, *, sync: bool = True) -> None:
+        write_document(folder / FILE, "rote run record", VERSION, self.to_plain(), sync=sync)
+
+    @classmethod
+    def find(cls, folder: Path) -> Record | None:
+        """The record, if one was ever written: an empty file is what a power failure leaves of one not yet synced."""
+        path = folder / FILE
+        with reading(path):
+            blank = not path.exists() or not path.read_bytes().strip(b"\0")
+        return None if blank else cls.read(folder)
 
     @classmethod
     def read(cls, folder: Path) -> Record:
         return cls.from_plain(read_document(folder / FILE, "rote run record", VERSION), folder / FILE)
 
     def to_plain(self) -> dict[str, Any]:
-        return dataclasses.asdict(self) | {"request": self.request.to_plain(), "uses": list(self.uses)}
+        lists = {"uses": list(self.uses), "earlier_environments": list(self.earlier_environments)}
+        return {**vars(self), **lists, "request": self.request.to_plain()}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], path: Path) -> Record:

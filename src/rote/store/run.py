@@ -12,7 +12,7 @@ from typing import Any
 
 from rote.errors import DamagedFileError, StoreError
 from rote.store.checkpoint import Checkpoints, steps_among
-from rote.store.files import digest_file, read_document, remedy, write_document
+from rote.store.files import digest_file, read_document, remedy, sync_folder, write_document, writing
 from rote.store.metrics import Metrics
 from rote.store.record import Record, Request, installed
 from rote.store.table import Table
@@ -22,27 +22,47 @@ RESULT = "result.json"
 
 
 class Run:
-    """A run that is being written. Made by ``Store.open``, which holds its lock."""
+    """A run that is being written. Made by ``Store.open``, which holds its lock.
 
-    def __init__(self, folder: Path, request: Request, passed: dict[str, Any] | None = None) -> None:
-        self.folder, self.request = folder, request
+    ``together``: its files are not synced by themselves; ``Commits`` does that for many runs at once, and only then
+    calls them finished.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        request: Request,
+        passed: dict[str, Any] | None = None,
+        *,
+        device: str = "",
+        together: bool = False,
+    ) -> None:
+        self.folder, self.request, self.together = folder, request, together
         self.metrics, self.checkpoints = Metrics(folder), Checkpoints(folder)
         self._since = time.monotonic()
-        if (folder / "record.json").exists():
-            earlier = Record.read(folder)
-            self.record = dataclasses.replace(earlier, status="started", resumed=earlier.resumed + 1, error=None)
+        self._named = False  # whether the folder's own name is durable
+        self._done: dict[str, Any] | None = None  # what the record will say once everything else is durable
+        earlier = Record.find(folder)
+        if earlier is not None:
+            now: dict[str, Any] = {
+                "status": "started",
+                "resumed": earlier.resumed + 1,
+                "error": None,
+                "device": device or earlier.device,
+            }
+            self.record = dataclasses.replace(earlier, **now)
             if earlier.environment != installed():
                 seen = (*earlier.earlier_environments, earlier.environment)
                 self.record = dataclasses.replace(self.record, environment=installed(), earlier_environments=seen)
         else:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            self.record = Record(request, "started", passed or {}, now)
-        self._write()
+            began = datetime.now(UTC).isoformat(timespec="seconds")
+            self.record = Record(request, "started", passed or {}, began, device=device)
+        self._write(sync=earlier is not None)  # the first holds nothing that could not be written again
 
     def note(self, **facts: Any) -> None:
         """Add to the record: ``device``, ``randomness``, ``data`` (hashes) or ``uses`` (ids of other runs)."""
         self.record = dataclasses.replace(self.record, **facts)
-        self._write()
+        self._write(sync=False)
 
     def other(self, request: Request) -> FinishedRun:
         """A finished run of the same store that this one is made from; the record names it."""
@@ -53,6 +73,7 @@ class Run:
 
     def save(self, step: int, state: dict[str, Any], keep: Iterable[int] = ()) -> None:
         """Write a checkpoint; the earlier ones go, except those at the steps to ``keep``."""
+        self._name()
         self.checkpoints.save(step, state, self.metrics.sync())
         for earlier in set(self.checkpoints.steps()) - {step, *keep}:
             self.checkpoints.remove(earlier)
@@ -68,10 +89,26 @@ class Run:
         return steps[-1], state
 
     def finish(self, tables: Iterable[Table]) -> None:
-        write_document(self.folder / RESULT, "rote result", VERSION, [table.to_plain() for table in tables])
-        self.metrics.sync()
+        plain = [table.to_plain() for table in tables]
+        if not self.together:
+            self._name()
+        write_document(self.folder / RESULT, "rote result", VERSION, plain, sync=not self.together)
+        self.metrics.sync(durable=not self.together)
         contents = [self.folder / RESULT, self.metrics.path, *self.checkpoints.files()]
-        self._end("finished", files={path.name: digest_file(path) for path in contents})
+        self._done = {"seconds": self._spent(), "files": {path.name: digest_file(path) for path in contents}}
+        if not self.together:
+            self.commit()
+
+    @property
+    def uncommitted(self) -> bool:
+        return self._done is not None
+
+    def commit(self) -> None:
+        """Call the run finished. Everything that its record names is durable."""
+        assert self._done is not None
+        self.record = dataclasses.replace(self.record, status="finished", **self._done)
+        self._write(sync=not self.together)
+        self._done = None
 
     def fail(self, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error)).strip()
@@ -81,12 +118,22 @@ class Run:
         self._end("interrupted")
 
     def _end(self, status: Any, **facts: Any) -> None:
-        spent = round(self.record.seconds + time.monotonic() - self._since, 3)
-        self.record = dataclasses.replace(self.record, status=status, seconds=spent, **facts)
-        self._write()
+        self._done = None
+        self.record = dataclasses.replace(self.record, status=status, seconds=self._spent(), **facts)
+        self._write(sync=True)
 
-    def _write(self) -> None:
-        self.record.write(self.folder)
+    def _spent(self) -> float:
+        return round(self.record.seconds + time.monotonic() - self._since, 3)
+
+    def _write(self, *, sync: bool) -> None:
+        self.record.write(self.folder, sync=sync)
+
+    def _name(self) -> None:
+        """What is made durable in a folder is lost with it: its own name comes first."""
+        if not self._named:
+            with writing(self.folder):
+                sync_folder(self.folder.parent)
+            self._named = True
 
 
 class FinishedRun:

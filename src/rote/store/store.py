@@ -9,17 +9,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rote.errors import DamagedFileError, InterruptedRunError, StoreError, UnknownNameError, UsageError
-from rote.store.files import sync_folder, writing
+from rote.errors import (
+    DamagedFileError,
+    InterruptedRunError,
+    RunFinishedError,
+    StoreError,
+    UnknownNameError,
+    UsageError,
+)
+from rote.store.commit import Commits
+from rote.store.files import writing
 from rote.store.index import Listed, listed
-from rote.store.lock import locked
-from rote.store.record import FILE, Record, Request
+from rote.store.lock import has_locks, locked
+from rote.store.record import Record, Request
 from rote.store.run import FinishedRun, Run
 
 
 class Store:
     def __init__(self, root: Path | str | None = None) -> None:
         self.root = Path(root or os.environ.get("ROTE_HOME") or "rote-store").absolute()
+        self.commits: Commits | None = None  # of a worker: how it makes many short runs durable
 
     def check_writable(self) -> None:
         """Find out before any work whether runs can be kept here."""
@@ -29,33 +38,44 @@ class Store:
             probe = self.root / f".probe-{os.getpid()}"
             try:
                 probe.write_bytes(b"rote")
+                lockable = has_locks(probe)
             finally:
                 probe.unlink(missing_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise UsageError(f"The store {self.root} is a file, or lies below one. {remedy}") from None
         except OSError as error:
             raise UsageError(f"The store {self.root} cannot be written: {error.strerror}. {remedy}") from None
+        if not lockable:
+            raise UsageError(
+                f"The file system of the store {self.root} has no locks, so that two processes could write one run. "
+                "Set ROTE_HOME (or --store) to another one, or mount it with locks (NFS: without nolock)."
+            )
 
     def folder(self, request: Request) -> Path:
         return self.root / "runs" / request.study / request.id
 
     def finished(self, request: Request) -> FinishedRun | None:
         """The finished run of this request, if there is one."""
-        folder = self.folder(request)
-        if (folder / FILE).exists() and Record.read(folder).status == "finished":
-            return FinishedRun(folder)
-        return None
+        record = Record.find(self.folder(request))
+        return FinishedRun(self.folder(request)) if record is not None and record.status == "finished" else None
 
     @contextlib.contextmanager
-    def open(self, request: Request, passed: dict[str, Any] | None = None) -> Iterator[Run]:
-        """The run of ``request`` for writing, new or resumed; how the block ends is written into its record."""
+    def open(
+        self, request: Request, passed: dict[str, Any] | None = None, *, device: str = "", again: bool = True
+    ) -> Iterator[Run]:
+        """The run of ``request`` for writing, new or resumed; how the block ends is written into its record.
+
+        Without ``again``, a run that is finished is left as it is: RunFinishedError.
+        """
         folder = self.folder(request)
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            sync_folder(folder.parent)
-        with locked(folder):
+        with contextlib.ExitStack() as held:
+            held.enter_context(locked(folder))
+            if not again and self.finished(request):  # meanwhile, by another process
+                raise RunFinishedError(f"The run in {folder} is finished.")
             remove_leftovers(folder)
-            run = Run(folder, request, passed)
+            run = Run(folder, request, passed, device=device, together=self.commits is not None)
             try:
                 yield run
             except (KeyboardInterrupt, InterruptedRunError):
@@ -65,6 +85,8 @@ class Store:
                 with contextlib.suppress(StoreError):  # a full disk: the first error is the one to tell
                     run.fail(error)
                 raise
+            if self.commits is not None and run.uncommitted:
+                self.commits.add(run, held.pop_all())
 
     def runs(self) -> list[Listed]:
         return listed(self.root)

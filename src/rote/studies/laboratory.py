@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from rote.claims import Verdict
 from rote.config import flatten, to_plain
-from rote.errors import DamagedFileError, RunFailedError, StoreError, UsageError
-from rote.store import FinishedRun, Request, Store, canonical, digest, read_document, write_document
+from rote.errors import (
+    DamagedFileError,
+    RunFailedError,
+    RunFinishedError,
+    RunLockedError,
+    StoreError,
+    UsageError,
+)
+from rote.store import FinishedRun, Request, Store, Table, canonical, digest, read_document, write_document
 from rote.studies.ledger import judged
-from rote.studies.perform import one_thread, perform, told_as_failures
+from rote.studies.orders import LOCKED_AGAIN, Order, Orders
+from rote.studies.perform import perform, threads, told_as_failures
+from rote.studies.processes import nursery
 from rote.studies.progress import Display
 from rote.studies.study import Study, studies
-from rote.studies.supervisor import Order, Supervisor
+from rote.studies.supervisor import Supervisor
 from rote.training.settings import checkpoint_seconds
 
 
@@ -66,44 +76,76 @@ class Laboratory:
         done = self.store.finished(summary)
         if done is not None:
             return Result(study, done, 0, len(done.record.uses))
+        self._warm_up()
         study.prepare(config)
         needed, requests = (
             [replace(request, preset=preset) for request in wanted]
             for wanted in (study.needs(config), study.requests(config))
         )
-        missing = 0
-        for wanted in (needed, requests):
-            unfinished = [request for request in wanted if self.store.finished(request) is None]
-            self._perform(unfinished, passed)
-            missing += len(unfinished)
+        missing = self._perform(needed, passed) + self._perform(requests, passed, needed)
         finished = [FinishedRun(self.store.folder(request)) for request in requests]
-        with told_as_failures(), self.store.open(summary, passed) as run:
-            run.note(uses=tuple(part.id for part in finished))
-            run.finish(study.summarize(config, finished))
+        self._write(summary, passed, lambda: study.summarize(config, finished), finished)
         reused = len(needed) + len(requests) - missing
         return Result(study, FinishedRun(self.store.folder(summary)), missing, reused)
 
-    def _perform(self, missing: Sequence[Request], passed: dict[str, Any]) -> None:
+    def _perform(self, wanted: Sequence[Request], passed: dict[str, Any], needs: Sequence[Request] = ()) -> int:
+        """Compute those that are not finished; returns how many."""
+        missing = [request for request in wanted if self.store.finished(request) is None]
         if not missing:
-            return
+            return 0
         modules = {request: studies[request.study].__module__ for request in missing}
-        if min(self.workers, len(missing)) == 1 or "__main__" in modules.values():
-            failures = self._perform_here(missing, passed)
+        orders = [Order(request, passed, modules[request], self.device, tuple(needs)) for request in missing]
+        each = max(studies[request.study].threads for request in missing)
+        workers = max(1, self.workers // each)
+        if workers == 1 or "__main__" in modules.values():
+            failures = self._perform_here(orders)
         else:
-            orders = [Order(request, passed, modules[request], self.device) for request in missing]
-            failures = Supervisor(self.store, self.workers, self.display).perform(orders)
+            failures = Supervisor(self.store, workers, self.display).perform(orders)
         if failures:
             raise RunFailedError(f"{len(failures)} of {len(missing)} runs failed. {_reasons(failures)}")
+        return len(missing)
 
-    def _perform_here(self, missing: Sequence[Request], passed: dict[str, Any]) -> dict[Request, str]:
+    def _perform_here(self, orders: Sequence[Order]) -> dict[Request, str]:
         failures: dict[Request, str] = {}
-        for request in missing:
-            advance = self.display.track(f"{request.study} {request.part}")
+        waiting = Orders(orders)
+        while (order := waiting.take(wait=True)) is not None:
+            line = self.display.line()
+            line.show(order.label)
             try:
-                perform(self.store, request, passed, self.device, advance)
+                perform(self.store, order.request, order.passed, self.device, line.advance)
+            except RunLockedError:  # another process computes it: later, and then it may be finished
+                waiting.put_back(order, LOCKED_AGAIN)
+                continue
+            except RunFinishedError:
+                pass
             except (StoreError, RunFailedError) as error:
-                failures[request] = str(error)
+                failures[order.request] = str(error)
+            finally:
+                line.remove()
+            waiting.settle(order)
         return failures
+
+    def _write(
+        self,
+        summary: Request,
+        passed: dict[str, Any],
+        summarize: Callable[[], Sequence[Table]],
+        finished: Sequence[FinishedRun],
+    ) -> None:
+        while True:
+            try:
+                with told_as_failures(), self.store.open(summary, passed, again=False) as run:
+                    run.note(uses=tuple(part.id for part in finished))
+                    run.finish(summarize())
+                return
+            except RunFinishedError:  # two commands for one study share the work, and the other was faster
+                return
+            except RunLockedError:
+                time.sleep(LOCKED_AGAIN)
+
+    def _warm_up(self) -> None:
+        if self.workers > 1:
+            nursery.warm_up()
 
     def _with_engine(self, study: Study[Any], config: Any) -> Any:
         """``engine="auto"`` decided by timing, once per store and configuration: a resumed study must find its runs."""
@@ -116,7 +158,8 @@ class Laboratory:
                 known = read_document(path, kind, 1)
         key = digest(canonical([study.name, study.version, to_plain(config)]))[:16]
         if key not in known:
-            with one_thread():  # as the runs will be computed
+            self._warm_up()
+            with threads(study.threads):  # as the runs will be computed
                 times = study.engine_times(config, self.workers)
             known[key] = times.faster if times else "processes"
             write_document(path, kind, 1, known)

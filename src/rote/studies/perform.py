@@ -7,33 +7,31 @@ from collections.abc import Iterator
 from typing import Any
 
 from rote.errors import RoteError, RunFailedError
-from rote.store import FinishedRun, Request, Store
+from rote.store import Request, Store
 from rote.studies.study import Progress, studies
 
 
-def perform(store: Store, request: Request, passed: dict[str, Any], device: str, progress: Progress) -> FinishedRun:
-    """Compute one run in this process, with one thread."""
+def perform(store: Store, request: Request, passed: dict[str, Any], device: str, progress: Progress) -> None:
+    """Compute one run in this process, with as many threads as its study asks for."""
     from rote.training import choose_device, fix_seeds
 
-    study = studies[request.study]()
-    with one_thread(), told_as_failures(), store.open(request, passed) as run:
+    study, where = studies[request.study](), str(choose_device(device))
+    with threads(study.threads), told_as_failures(), store.open(request, passed, device=where, again=False) as run:
         fix_seeds(request.seeds[0] if request.seeds else 0)  # before the study builds anything with random weights
-        run.note(device=str(choose_device(device)))
-        run.finish(study.perform(request, run, progress, run.record.device))
-    return FinishedRun(store.folder(request))
+        run.finish(study.perform(request, run, progress, where))
 
 
 @contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Small networks gain nothing from a second thread, and on a busy machine lose much by waiting for it."""
+def threads(count: int) -> Iterator[None]:
+    """Of torch. Small networks gain nothing from a second one, and on a busy machine lose much by waiting for it."""
     import torch
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    earlier = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(earlier)
 
 
 @contextlib.contextmanager

@@ -38,6 +38,7 @@ class Study(ABC, Generic[C]):
     claims: ClassVar[tuple[Claim, ...]]
     deviations: ClassVar[tuple[str, ...]] = ()  # from the published text, and what it leaves open
     presets: ClassVar[Mapping[str, Mapping[str, object]]]
+    threads: ClassVar[int] = 1  # that one of its runs computes with
     default: C  # the configuration that presets and overrides change
 
     @abstractmethod

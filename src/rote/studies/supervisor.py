@@ -1,137 +1,188 @@
-"""Worker processes: each performs one run after another; one that dies is replaced and its run taken up again."""
+"""Runs on this machine: worker processes perform one after another; one that dies is replaced and its run taken up
+again from its checkpoint, three times at most."""
 
 from __future__ import annotations
 
-import json
-import os
-import queue
+import contextlib
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from rote.errors import InterruptedRunError
+from rote.errors import InterruptedRunError, RunFailedError, StoreError
 from rote.store import Request, Store
+from rote.studies.orders import ATTEMPTS, LOCKED_AGAIN, Order, Orders
+from rote.studies.processes import WorkerProcess, nursery
 from rote.studies.progress import Display
-
-ATTEMPTS = 3
-# Two spinning threads on a busy machine are ten times slower than one that sleeps.
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
-
-
-@dataclass(frozen=True)
-class Order:
-    request: Request
-    passed: dict[str, Any]
-    module: str  # that registers the study
-    device: str
 
 
 class Supervisor:
     def __init__(self, store: Store, workers: int, display: Display) -> None:
         self.store, self.workers, self.display = store, workers, display
-        self.waiting: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self.failures: dict[Request, str] = {}
+        self.deaths: Counter[Request] = Counter()
         self.stopping = threading.Event()
-        self.processes: set[subprocess.Popen[str]] = set()
+        self.living: set[WorkerProcess] = set()
+        self.problem: BaseException | None = None
 
     def perform(self, orders: Sequence[Order]) -> dict[Request, str]:
         """Perform all; returns the reasons of those that failed. Ctrl-C stops each after its current step."""
-        for order in orders:
-            self.waiting.put(order)
-        threads = [threading.Thread(target=self._work) for _ in range(min(self.workers, len(orders)))]
-        earlier = signal.signal(signal.SIGTERM, _interrupt)
-        try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                while thread.is_alive():  # with a timeout, so that Ctrl-C is noticed
-                    thread.join(timeout=0.2)
-        except KeyboardInterrupt:
-            self.stopping.set()
-            for process in list(self.processes):
-                process.send_signal(signal.SIGTERM)
-            for thread in threads:
-                thread.join()
-            raise InterruptedRunError("Stopped; every run keeps its last step.") from None
-        finally:
-            signal.signal(signal.SIGTERM, earlier)
+        self.orders = Orders(orders)
+        self.all = self.display.overall(len(orders))
+        lines = [f"worker {number + 1}" for number in range(min(self.workers, len(orders)))]
+        threads = [threading.Thread(target=self._work, args=(line,)) for line in lines]
+        with sigterm_as_ctrl_c():
+            try:
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    while thread.is_alive():  # with a timeout, so that Ctrl-C is noticed
+                        thread.join(timeout=0.2)
+            except KeyboardInterrupt:
+                self.stop()
+                for thread in threads:
+                    thread.join()
+                raise InterruptedRunError("Stopped; every run keeps its last step.") from None
+            finally:
+                self.all.remove()
+        if self.problem is not None:
+            raise self.problem
         return self.failures
 
-    def _work(self) -> None:
-        process: subprocess.Popen[str] | None = None
+    def stop(self) -> None:
+        self.stopping.set()
+        self.orders.stop()
+        for worker in list(self.living):
+            worker.stop()
+        nursery.close()  # which may still be importing torch for a worker
+
+    def _work(self, name: str) -> None:
         try:
-            while not self.stopping.is_set():
-                try:
-                    order = self.waiting.get_nowait()
-                except queue.Empty:
-                    return
-                for _attempt in range(ATTEMPTS):
-                    process = process or self._start()
-                    answer = self._ask(process, order)
-                    if answer is not None or self.stopping.is_set():
-                        break
-                    code = process.wait()
-                    self.processes.discard(process)
-                    process = None
-                    self.display.say(
-                        f"The worker of {_label(order)} died (exit code {code}); its run is taken up again."
-                    )
-                else:
-                    self.failures[order.request] = f"Its worker died {ATTEMPTS} times (exit code {code})."
-                    continue
-                if answer is not None and answer["status"] == "failed":
-                    self.failures[order.request] = answer["error"]
-        finally:
-            if process is not None:
-                self._end(process)
+            _Shift(self, name).work()
+        except BaseException as error:  # a bug: the other threads must not wait for this one for ever
+            self.problem = error
+            self.stop()
 
-    def _start(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "rote.studies.worker", str(self.store.root)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,  # Ctrl-C reaches the supervisor alone, which passes on one signal
-        )  # fmt: skip
-        self.processes.add(process)
-        return process
+    def settle(self, order: Order, failure: str | None = None) -> None:
+        if failure is not None:
+            self.failures[order.request] = failure
+        self.orders.settle(order)
+        self.all.advance(self.orders.settled, self.orders.total)
 
-    def _ask(self, process: subprocess.Popen[str], order: Order) -> dict[str, Any] | None:
-        """Give one order and follow it; None if the process died."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        plain = {"request": order.request.to_plain(), "passed": order.passed, "module": order.module}
-        try:
-            process.stdin.write(json.dumps({**plain, "device": order.device}) + "\n")
-            process.stdin.flush()
-        except OSError:
-            return None
-        advance = self.display.track(_label(order))
-        for line in process.stdout:
-            message: dict[str, Any] = json.loads(line)
-            if "status" in message:
-                advance(1, 1)
-                return message
-            advance(message["done"], message["total"])
-        return None
-
-    def _end(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()  # the worker's loop ends
-        process.wait()
-        process.stdout.close()
-        self.processes.discard(process)
+    def died(self, order: Order, code: int | None) -> None:
+        """The worker that performed this order is dead: once more, or enough."""
+        how = "exit code unknown" if code is None else f"exit code {code}"
+        self.deaths[order.request] += 1
+        if self.deaths[order.request] < ATTEMPTS:
+            self.display.say(f"The worker of {order.label} died ({how}); its run is taken up again.")
+            self.orders.put_back(order)
+            return
+        reason = f"Its worker died {ATTEMPTS} times ({how})."
+        mark_failed(self.store, order, reason)
+        self.settle(order, reason)
 
 
-def _label(order: Order) -> str:
-    seeds = order.request.seeds
-    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
-    return f"{order.request.study} {order.request.part}, {which}"
+class _Shift:
+    """What one thread does: it has one worker process, and the next when that dies, and gives it orders."""
+
+    def __init__(self, supervisor: Supervisor, name: str) -> None:
+        self.supervisor, self.orders = supervisor, supervisor.orders
+        self.line = supervisor.display.line(name)
+        self.worker: WorkerProcess | None = None
+        self.current: Order | None = None
+        self.performed: dict[str, Order] = {}  # and not durable yet
+
+    def work(self) -> None:
+        while True:
+            order = self.orders.take(wait=False)
+            if order is None and self.performed:
+                self._listen()  # what it has performed may come to nothing, and then there is more to do
+            elif order is None and (order := self.orders.take(wait=True)) is None:
+                break
+            if order is not None:
+                self._give(order)
+        self._end()
+        self.line.remove()
+
+    def _give(self, order: Order) -> None:
+        if self.worker is None:
+            self.line.show("starting")
+            self.worker = nursery.worker()
+            self.supervisor.living.add(self.worker)
+        if self.supervisor.stopping.is_set():
+            return
+        self.current = order
+        self.worker.give(order, self.supervisor.store)
+        self.line.show(order.label)
+        while self.current is not None:
+            self._listen()
+        self.line.show("idle")
+
+    def _listen(self) -> None:
+        """One message of the worker, or its death."""
+        assert self.worker is not None
+        message = self.worker.read()
+        if message is None:
+            self._bury()
+        elif "status" in message:
+            order = self.performed.pop(message["run"], None) or self.current
+            assert order is not None
+            if order is self.current:
+                self.current = None
+            self._ended(order, message["status"], message.get("error", ""))
+        else:
+            self.line.advance(message["done"], message["total"])
+
+    def _ended(self, order: Order, status: str, error: str) -> None:
+        if status == "performed":
+            self.performed[order.request.id] = order
+        elif status == "locked":
+            self.line.show(f"waiting for {order.label}, which another process is computing")
+            self.orders.put_back(order, LOCKED_AGAIN)
+        elif status == "interrupted" and not self.supervisor.stopping.is_set():  # by a signal that was not ours
+            self.supervisor.died(order, -signal.SIGTERM)
+        else:
+            self.supervisor.settle(order, error if status == "failed" else None)
+
+    def _bury(self) -> None:
+        assert self.worker is not None
+        self.supervisor.living.discard(self.worker)
+        self.worker.close()
+        code, self.worker = self.worker.exit, None
+        performed, self.performed, current, self.current = self.performed, {}, self.current, None
+        guilty = [current] if current else list(performed.values())
+        if self.supervisor.stopping.is_set():
+            return
+        for order in performed.values():
+            if order not in guilty:
+                self.orders.put_back(order)
+        for order in guilty:
+            self.supervisor.died(order, code)
+
+    def _end(self) -> None:
+        """Let the worker make durable what it has done."""
+        if self.worker is not None:
+            self.worker.dismiss()
+            while self.worker is not None:
+                self._listen()
 
 
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+def mark_failed(store: Store, order: Order, reason: str) -> None:
+    """In the record, where whoever looks for the run will read it."""
+    try:
+        with store.open(order.request, order.passed, again=False):
+            raise RunFailedError(reason)
+    except (StoreError, RunFailedError):  # also: written or finished by another process meanwhile
+        return
+
+
+@contextlib.contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    earlier = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)

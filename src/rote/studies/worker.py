@@ -1,62 +1,170 @@
-"""A process that performs runs: one JSON line in for each, JSON lines out with its progress and how it ended.
+"""Processes that perform runs: one JSON line in for each, JSON lines out with its progress and how it ended.
 
-    in:  {"request": {...}, "passed": {...}, "module": "...", "device": "cpu"}
-    out: {"done": 10, "total": 100} ... {"status": "finished"}
+    in:  {"store": "...", "request": {...}, "passed": {...}, "module": "...", "device": "cpu"}
+    out: {"run": "<id>", "done": 10, "total": 100} ... {"run": "<id>", "status": "performed"}     the next may come
+         {"run": "<id>", "status": "finished"}                                                   it is durable
 
-Started by the supervisor, on one thread. What a run produces goes into the store, never through the pipe, and what a
-study prints goes to the terminal: the pipe is for these lines alone.
+What a run produces goes into the store, never through the socket. A nursery is a process that has imported torch, which
+takes seconds, and forks a worker whenever it is sent a socket for one; it says there how that worker ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
+import selectors
 import signal
+import socket
 import sys
+import threading
 import time
 from typing import Any
 
-from rote.errors import InterruptedRunError, RoteError
-from rote.store import Request, Store
+from rote.errors import InterruptedRunError, RoteError, RunFinishedError, RunLockedError, StoreError
+from rote.store import Request, Run, Store
+from rote.store.commit import Commits
 from rote.studies.perform import perform
 
+REPORT_EVERY = 0.2  # seconds
 
-def serve(store: Store) -> None:
-    for line in sys.stdin:
-        order = json.loads(line)
+
+class Worker:
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.store: Store | None = None
+        self._one_at_a_time = threading.Lock()
+        self._reported = 0.0
+        self._run = ""
+
+    def serve(self) -> None:
+        """Perform one order after another, until there are no more or SIGTERM comes."""
+        signal.signal(signal.SIGTERM, _interrupt)
+        self._say({"number": os.getpid()})
+        try:
+            with contextlib.suppress(KeyboardInterrupt), self.connection.makefile("r") as lines:
+                for line in lines:
+                    order = json.loads(line)
+                    request = Request.from_plain(order["request"])
+                    self._run = request.id
+                    self._say({"run": request.id, **self._answer(request, order)})
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is done is made durable
+            self._leave()
+
+    def _enter(self, root: str) -> Store:
+        """The store of an order, mostly that of the last one."""
+        if self.store is None or str(self.store.root) != root:
+            self._leave()
+            self.store = Store(root)
+            self.store.commits = Commits(self.store.root, self._committed)
+            self.store.commits.start()
+        return self.store
+
+    def _leave(self) -> None:
+        if self.store is not None and self.store.commits is not None:
+            self.store.commits.close()
+
+    def _answer(self, request: Request, order: dict[str, Any]) -> dict[str, Any]:
         try:
             importlib.import_module(order["module"])
-            perform(store, Request.from_plain(order["request"]), order["passed"], order["device"], _report)
-            answer: dict[str, Any] = {"status": "finished"}
+            perform(self._enter(order["store"]), request, order["passed"], order["device"], self._report)
+            return {"status": "performed"}
+        except RunFinishedError:
+            return {"status": "finished"}
+        except RunLockedError as error:
+            return {"status": "locked", "error": str(error)}
         except (InterruptedRunError, KeyboardInterrupt) as error:
-            answer = {"status": "interrupted", "error": str(error)}
+            return {"status": "interrupted", "error": str(error)}
         except RoteError as error:
-            answer = {"status": "failed", "error": str(error)}
+            return {"status": "failed", "error": str(error)}
         except Exception as error:  # a bug in a study must not take the other runs down; the record has the traceback
-            answer = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-        _say(answer)
+            return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+
+    def _report(self, done: int, total: int) -> None:
+        if time.monotonic() - self._reported > REPORT_EVERY:
+            self._reported = time.monotonic()
+            self._say({"run": self._run, "done": done, "total": total})
+
+    def _committed(self, run: Run, error: StoreError | None) -> None:
+        ended = {"status": "finished"} if error is None else {"status": "failed", "error": str(error)}
+        self._say({"run": run.request.id, **ended})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        try:
+            with self._one_at_a_time:
+                self.connection.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:  # the supervisor is gone: stop after this step, as if it had asked
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
-_answers = 1
-_last_report = 0.0
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
-def _report(done: int, total: int) -> None:
-    global _last_report
-    if time.monotonic() - _last_report > 0.2 or done == total:
-        _last_report = time.monotonic()
-        _say({"done": done, "total": total})
+class Nursery:
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.workers: dict[int, tuple[int, socket.socket]] = {}  # descriptor of the process -> its number, its socket
+
+    def serve(self) -> None:
+        """Fork until nobody can ask any more."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.control, selectors.EVENT_READ)
+            while True:
+                for key, _ in selector.select():
+                    if key.fileobj is not self.control:
+                        selector.unregister(key.fileobj)
+                        self._bury(key.fd)
+                    elif (process := self._fork()) is None:
+                        return
+                    else:
+                        selector.register(process, selectors.EVENT_READ)
+
+    def _fork(self) -> int | None:
+        message, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
+        if not message:
+            return None
+        connection = socket.socket(fileno=descriptors[0])
+        number = os.fork()
+        if number == 0:
+            try:
+                self._forget_the_others()
+                Worker(connection).serve()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(0)
+        process = os.pidfd_open(number)
+        self.workers[process] = (number, connection)
+        return process
+
+    def _forget_the_others(self) -> None:
+        """A socket ends when its last holder closes it: a worker must not hold those of others."""
+        self.control.close()
+        for process, (_, connection) in self.workers.items():
+            os.close(process)
+            connection.close()
+
+    def _bury(self, process: int) -> None:
+        number, connection = self.workers.pop(process)
+        os.close(process)
+        code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(json.dumps({"exit": code}).encode() + b"\n")
 
 
-def _say(message: dict[str, Any]) -> None:
-    try:
-        os.write(_answers, json.dumps(message).encode() + b"\n")
-    except BrokenPipeError:  # the supervisor is gone: stop after this step, as if it had asked
-        os.kill(os.getpid(), signal.SIGTERM)
+def main(how: str, descriptor: str) -> None:
+    os.dup2(2, 1)  # what a study prints is not the answer of the command
+    connection = socket.socket(fileno=int(descriptor))
+    if how == "worker":
+        Worker(connection).serve()
+        return
+    import rote.training.loop  # noqa: F401 -- torch, and what most runs need of ours
+
+    Nursery(connection).serve()
 
 
 if __name__ == "__main__":
-    _answers = os.dup(1)
-    os.dup2(2, 1)
-    serve(Store(sys.argv[1]))
+    main(*sys.argv[1:])
