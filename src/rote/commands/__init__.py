@@ -1,9 +1,10 @@
 """What the command line is made of: its commands, their words, and how results look in a terminal."""
 
+from rote.commands.connecting import Connectivity
 from rote.commands.exploring import Explore
 from rote.commands.results import Cite, Claims, Report
 from rote.commands.runs import Runs
 from rote.commands.searching import Search
 from rote.commands.studying import List, Reproduce, Run, Show
 
-__all__ = ["Cite", "Claims", "Explore", "List", "Report", "Reproduce", "Run", "Runs", "Search", "Show"]
+__all__ = ["Cite", "Claims", "Connectivity", "Explore", "List", "Report", "Reproduce", "Run", "Runs", "Search", "Show"]

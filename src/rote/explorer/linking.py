@@ -38,6 +38,16 @@ class Linked:
     suggested_chances: tuple[tuple[float, ...], ...]
     causal: bool
 
+    def by_word(self, output: int, norm: Norm) -> list[tuple[str, float]]:
+        """What an output draws on each word up to it: the gradient with respect to the whole word."""
+        values = self.values[output].double()
+        found: dict[int, tuple[str, float]] = {}
+        for step in range(len(values) if not self.causal else output + 1):
+            word, value = self.reading.words[step], float(values[step])
+            name, sum_before = found.get(word, ("", 0.0))
+            found[word] = (name + self.reading.symbols[step], sum_before + (value**2 if norm == "l2" else value))
+        return [(name.strip() or "space", value**0.5 if norm == "l2" else value) for name, value in found.values()]
+
     def answer(self) -> dict[str, Any]:
         """For the page: numbers rounded, the matrix as float32 in base64; only its lower half where that is all."""
         values = self.values.float().cpu().numpy()

@@ -6,6 +6,7 @@ out; nothing is refused, and everything that was changed is said.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,9 @@ class Reader:
         try:
             return self.outputs.index(word)
         except ValueError:
-            raise UsageError(f"{word!r} is not among the {len(self.outputs)} outputs of the model.") from None
+            near = difflib.get_close_matches(word, self.outputs, n=1, cutoff=0.75)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"{word!r} is not among the {len(self.outputs)} outputs of the model.{hint}") from None
 
     def _typed(self, text: str) -> Reading:
         assert isinstance(self.model, AutocompleteModel)
