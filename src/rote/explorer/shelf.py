@@ -90,8 +90,7 @@ class Shelf:
         stem = given.with_suffix("") if given.suffix in (".json", ".safetensors") else given
         key = self._free(stem.name)
         listing = _autocomplete_listing(key, stem.name, "yours", stem)
-        self._brought[key] = (listing, _autocomplete_loader(listing, stem))
-        return key
+        return self.add(listing, _autocomplete_loader(listing, stem))
 
     def add_model(
         self, model: SequenceModel, vocabulary: Sequence[str] | None, outputs: Sequence[str] | None, title: str
@@ -104,13 +103,12 @@ class Shelf:
             vocabulary, outputs = CHARACTERS, model.vocabulary
         read, said = names_of(model, vocabulary, outputs)
         plain = [name for name in read if not (name.startswith("<") and name.endswith(">"))]
-        listing = Listing(
-            self._free("yours"), title, "autocomplete" if isinstance(model, AutocompleteModel) else "sequence",
-            type(model.recurrent.cell(0)).__name__.removesuffix("Cell").lower(),
-            "character" if all(len(name) == 1 for name in plain) else "word", len(said), "yours",
-        )  # fmt: skip
-        opened = Opened(listing, model, read, said)
-        self._brought[listing.key] = (listing, lambda checkpoint: opened)
+        unit: Unit = "character" if all(len(name) == 1 for name in plain) else "word"
+        return self.add(*user_model(model, read, said, self._free("yours"), title, unit))
+
+    def add(self, listing: Listing, load: Loader) -> str:
+        """Put a model on the shelf under its key."""
+        self._brought[listing.key] = (listing, load)
         return listing.key
 
     def _entries(self) -> Entries:
@@ -135,6 +133,19 @@ def bundled() -> Entries:
 
 def cell_title(cell: str) -> str:
     return TITLES.get(cell, cell)
+
+
+def user_model(
+    model: SequenceModel, inputs: Sequence[str], outputs: Sequence[str], key: str, title: str, unit: Unit
+) -> tuple[Listing, Loader]:
+    """A model in memory as an entry of a shelf."""
+    from rote.models import AutocompleteModel
+
+    kind = "autocomplete" if isinstance(model, AutocompleteModel) else "sequence"
+    cell = type(model.recurrent.cell(0)).__name__.removesuffix("Cell").lower()
+    listing = Listing(key, title, kind, cell, unit, len(outputs), "yours")
+    opened = Opened(listing, model, tuple(inputs), tuple(outputs))
+    return listing, lambda checkpoint: opened
 
 
 def names_of(
