@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 from text_models import WORDS, model_of
 
 import rote
-from rote.explorer.shelf import user_model
 from rote.studies.memorization.published import PARAGRAPH
 
 pytestmark = pytest.mark.browser
@@ -162,9 +161,8 @@ def test_the_walk_leads_through_the_articles_situations(explorer: Opener) -> Non
 
 def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explorer: Opener) -> None:
     shelf = explorer.server.workbench.shelf
-    kept = dict(shelf._own)
+    key = shelf.add_model(model_of(len(WORDS)), WORDS, None, "Mine")
     try:
-        shelf.add(*user_model(model_of(len(WORDS)), WORDS, WORDS, "mine", "Mine", "word"))
         seen = explorer.opened(f"{explorer.url}#/connectivity")
         page = seen.page
         expect(page.locator(".glyph").first).to_be_visible()
@@ -179,7 +177,7 @@ def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explo
         assert all("422" in complaint for complaint in seen.complaints)  # the browser's own note of that answer
         seen.complaints.clear()
     finally:
-        shelf._own = kept
+        del shelf._brought[key]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])

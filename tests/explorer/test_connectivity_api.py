@@ -13,7 +13,6 @@ from text_models import WORDS, model_of
 
 import rote
 from rote.explorer import Workbench
-from rote.explorer.shelf import user_model
 from rote.explorer.walk import SITUATIONS, walk
 from rote.studies.memorization import published
 
@@ -72,8 +71,8 @@ def test_the_models_own_choice(client: TestClient) -> None:
 
 def test_a_users_words_and_both_directions(bench: Workbench, client: TestClient) -> None:
     model = model_of(len(WORDS), bidirectional=True)
-    bench.shelf.add(*user_model(model, WORDS, WORDS, "mine-both", "Mine", "word"))
-    answer = asked(client, model="mine-both", text="the dogs bark wolves")
+    key = bench.shelf.add_model(model, WORDS, None, "Mine")
+    answer = asked(client, model=key, text="the dogs bark wolves")
     own = rote.connectivity(model, torch.tensor([[1, 2, 3, 0]]), torch.tensor([[2, 3, 0, 0]]))
     found = matrix(answer)
     assert not answer["causal"]
@@ -116,8 +115,8 @@ def test_the_walk_points_where_the_article_points(client: TestClient) -> None:
 
 
 def test_a_users_model_gives_a_text_to_begin_with(bench: Workbench, client: TestClient) -> None:
-    bench.shelf.add(*user_model(model_of(len(WORDS)), WORDS, WORDS, "mine-words", "Mine", "word"))
-    found = client.post("/api/connectivity/symbols", json={"model": "mine-words"}).json()
+    key = bench.shelf.add_model(model_of(len(WORDS)), WORDS, None, "Mine")
+    found = client.post("/api/connectivity/symbols", json={"model": key}).json()
     assert found["example"] == "the dogs bark cat sleeps . The"
     assert found["count"] == len(WORDS)
-    assert asked(client, model="mine-words", text=found["example"])["notes"] == []
+    assert asked(client, model=key, text=found["example"])["notes"] == []

@@ -10,7 +10,6 @@ from text_models import WORDS, model_of
 
 import rote
 from rote.explorer import Workbench
-from rote.explorer.shelf import user_model
 
 TEXT = "a young age through advanced le"
 SPAN = (20, 28)
@@ -72,8 +71,8 @@ def test_the_tree_of_words_is_that_of_their_characters(client: TestClient) -> No
 
 def test_a_users_model_of_words(bench: Workbench, client: TestClient) -> None:
     model = model_of(len(WORDS))
-    bench.shelf.add(*user_model(model, WORDS, WORDS, "mine-phrases", "Mine", "word"))
-    answer = asked(client, model="mine-phrases", text="the dogs bark .", start=1, end=1)
+    key = bench.shelf.add_model(model, WORDS, None, "Mine")
+    answer = asked(client, model=key, text="the dogs bark .", start=1, end=1)
     with torch.no_grad():
         logits = model(torch.tensor([[1, 2, 3, 6]]))[0, 1:]
     whole = np.add(answer["phrase"], answer["rest"]) + answer["bias"]
