@@ -175,7 +175,7 @@ def test_the_time_in_the_report_is_that_of_all_runs_of_the_study(finished, folde
 def test_reproduce_runs_judges_and_writes_the_report(folder):
     answer = rote("reproduce", "resistance", "--preset", "smoke", "--workers", "1", cwd=folder)
     assert answer.code == 0, answer.err
-    assert "plane, preset smoke" in answer.err
+    assert "[2/4] plane; then plane-information" in answer.err
     assert re.search(r"Runs: \d+ computed, 0 reused", answer.err)
     assert all(claim in answer.out for claim in CLAIMS)
     assert "NOT RUN" not in answer.out

@@ -2,9 +2,10 @@
 
 from rote.commands.connecting import Connectivity
 from rote.commands.exploring import Explore
+from rote.commands.reproducing import Reproduce
 from rote.commands.results import Cite, Claims, Report
 from rote.commands.runs import Runs
 from rote.commands.searching import Search
-from rote.commands.studying import List, Reproduce, Run, Show
+from rote.commands.studying import List, Run, Show
 
 __all__ = ["Cite", "Claims", "Connectivity", "Explore", "List", "Report", "Reproduce", "Run", "Runs", "Search", "Show"]

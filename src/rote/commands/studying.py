@@ -1,10 +1,9 @@
-"""The commands that run studies and tell about them: reproduce, run, list, show."""
+"""The commands that run a study and tell about studies: run, list, show."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
@@ -21,63 +20,11 @@ from rote.commands.options import (
     print_json,
     print_rows,
 )
-from rote.errors import RoteError, RunFailedError, StoreError, UnknownNameError, UsageError
+from rote.errors import RoteError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from rote.studies import Result, Study
     from rote.studies.estimates import Expectation
-
-
-@dataclass(frozen=True)
-class Reproduce:
-    """Run every study, or those of the named sources, judge the claims and write the report.
-
-    Finished runs are reused; a stopped or killed command goes on where it was.
-
-    Try:
-      rote reproduce
-      rote reproduce resistance --preset smoke
-    """
-
-    sources: Annotated[
-        Positional[tuple[str, ...]], option("[SOURCE ...]", "By name or number: resistance, or 001. Default: all.")
-    ] = ()
-    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
-    out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
-    workers: Workers = None
-    device: Device = "auto"
-    store: Folder = None
-
-    def __call__(self) -> int:
-        from rote.commands.reporting import check_report_folder, write_report
-        from rote.commands.terminal import show_verdicts
-        from rote.studies import Display, Laboratory, ledger, studies
-
-        names = studies_of(self.sources)
-        store, console = open_store(self.store), err_console()
-        # What would be refused later is refused now, not after the training.
-        for name in names:
-            studies[name]().resolve(self.preset, {})
-        check_report_folder(self.out)
-        Laboratory(store, workers=self.workers, device=self.device).check()
-        failed: list[str] = []
-        for number, name in enumerate(names, start=1):
-            console.print(f"[{number}/{len(names)}] {name}, preset {self.preset}", markup=False)
-            try:
-                with Display(console) as display:
-                    lab = Laboratory(store, workers=self.workers, device=self.device, display=display)
-                    result = lab.run(name, self.preset)
-                console.print(f"  Runs: {result.computed} computed, {result.reused} reused", highlight=False)
-            except (RunFailedError, StoreError) as error:  # the other studies go on
-                failed.append(name)
-                console.print(f"rote: {error}", markup=False, highlight=False, style="red", soft_wrap=True)
-        verdicts = ledger(store, self.preset)
-        show_verdicts(out_console(), [verdict for verdict in verdicts if verdict.study in names])
-        page = write_report(store, self.out, preset=self.preset, verdicts=verdicts)
-        out_console().print(f"Report: {page}", markup=False, soft_wrap=True)
-        if failed:
-            raise RunFailedError(f"Failed: {', '.join(failed)}. See: rote runs list --status failed")
-        return 0
 
 
 @dataclass(frozen=True)

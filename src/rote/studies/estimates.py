@@ -82,16 +82,17 @@ class Estimator:
         needed: set[str] = set()
         phases: tuple[dict[str, Request], ...] = ({}, {}, {})  # what comes from other studies, its own runs, summaries
         for study, config in asked:
-            # Where the engine is yet to be decided, the faster one will be: this is the time of the other at most.
-            decided = replace(config, engine="stacked") if getattr(config, "engine", "") == "auto" else config
-            summary = study.request("summary", decided, range(decided.seeds))
-            wanted = (study.needs(decided), study.requests(decided), [summary])
+            wanted = _phases(study, config)
             needed |= {request.id for requests in wanted for request in requests}
-            if summary.id not in self.finished:
+            if wanted[-1][0].id not in self.finished:
                 for phase, requests in zip(phases, wanted, strict=True):
                     phase |= {one.id: one for one in requests if one.id not in self.finished}
         prices = [[self._price(request) for request in phase.values()] for phase in phases]
         return self._together(len(needed), prices)
+
+    def suppose_finished(self, study: Study[Any], config: Any) -> None:
+        """Count the runs of this one as finished from now on, as they are when another comes after it."""
+        self.finished |= {request.id for requests in _phases(study, config) for request in requests}
 
     def _together(self, runs: int, prices: Sequence[Sequence[_Price | None]]) -> Expectation:
         known = [price for phase in prices for price in phase if price]
@@ -135,6 +136,14 @@ class Estimator:
         if self._slowness is None:
             self._slowness = slowness(self.store)
         return self._slowness
+
+
+def _phases(study: Study[Any], config: Any) -> tuple[list[Request], list[Request], list[Request]]:
+    """The runs of a study in the order in which they are done: of other studies, its own, the summary."""
+    # Where the engine is yet to be decided, the faster one will be: this is the time of the other at most.
+    decided = replace(config, engine="stacked") if getattr(config, "engine", "") == "auto" else config
+    summary = study.request("summary", decided, range(decided.seeds))
+    return study.needs(decided), study.requests(decided), [summary]
 
 
 def together(seconds: Sequence[float], workers: int) -> float:
