@@ -64,9 +64,12 @@ def _candidates(before: list[str], current: str, commands: Mapping[str, type[Any
 
 
 def _values(option: str) -> list[str]:
+    from rote.commands.exporting import FORMATS
+    from rote.store.select import STATUSES
     from rote.studies import PRESETS, studies
 
     fixed = {"--preset": PRESETS, "--device": ("auto", "cpu", "cuda", "mps"), "--study": tuple(studies)}
+    fixed |= {"--status": STATUSES, "--format": FORMATS}
     return list(fixed.get(option, ()))
 
 
@@ -82,14 +85,16 @@ def _positional(command: str, given: list[str], store: str | None) -> list[str]:
         return [f"{key}=" for key in keys(studies[given[0]]().default) if key not in set_already]
     if command == "reproduce":
         return sorted({word for name in studies for word in (studies[name].source.name, studies[name].source.id)})
+    from rote.commands.runs import ACTIONS
+
     fixed = {
         "list": ["studies", "tasks", "cells", "analyses", "claims"],
-        "runs": ["list", "show", "rm", "export"],
+        "runs": list(ACTIONS),
         "completion": list(SCRIPTS),
     }
     if command in fixed and not given:
         return fixed[command]
-    if command == "runs" and given[0] != "list":
+    if command == "runs" and given[0] in ("show", "rm", "export", "keep"):
         from rote.store import Store
 
         return [row.id for row in Store(store).runs()]

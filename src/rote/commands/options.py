@@ -39,6 +39,11 @@ def open_store(folder: str | None) -> Store:
     return store
 
 
+def confirm(question: str) -> bool:
+    """Ask a person at the terminal."""
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
 def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print_json(rows)

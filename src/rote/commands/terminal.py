@@ -69,10 +69,8 @@ def show_runs(console: Console, runs: Sequence[Listed], root: Path) -> None:
         }
         for row in runs
     ]  # fmt: skip
-    console.print(rows_as_table(rows), highlight=False)
-    for row in runs:
-        if row.error:
-            console.print(f"{row.id[:10]}: {row.error}", markup=False, highlight=False)
+    reasons = [f"{row.id[:10]}: {row.error}" for row in runs if row.error]
+    console.file.write("\n".join([*in_columns(rows), *reasons]) + "\n")
 
 
 def show_record(console: Console, record: Record, folder: Path) -> None:
@@ -115,6 +113,20 @@ def in_bands(console: Console, table: Table) -> list[Grid]:
 
 def _only(table: Table, names: Sequence[str]) -> list[dict[str, Any]]:
     return [{name: record[name] for name in names} for record in table.records()]
+
+
+def in_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Lines of plain text, for thousands of rows: a table that measures and folds every cell takes seconds."""
+    cells = [list(rows[0]), *([number(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = [isinstance(value, int | float) for value in rows[0].values()]
+    return [
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
 
 
 def rows_as_table(rows: list[dict[str, Any]]) -> Grid:

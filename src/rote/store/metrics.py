@@ -32,6 +32,12 @@ class Metrics:
             data = self.path.read_bytes()
         return len(data), digest(data)
 
+    def holds(self, size: int, checksum: str) -> bool:
+        """Whether the file begins with what a checkpoint knew of it."""
+        with reading(self.path):
+            data = self.path.read_bytes() if self.path.exists() else b""
+        return len(data) >= size and digest(data[:size]) == checksum
+
     def cut(self, size: int = 0, checksum: str = digest(b"")) -> None:
         """Drop what was written after a checkpoint, which knows the rest: those steps are done again."""
         with writing(self.path), self.path.open("a+b") as file:

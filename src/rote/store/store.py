@@ -106,8 +106,11 @@ class Store:
         return FinishedRun(self.find(prefix))
 
     def remove(self, prefix: str) -> None:
-        """Delete one run, as a whole: it is renamed out of sight first."""
-        folder = self.find(prefix)
+        """Delete one run, as a whole."""
+        self.discard(self.find(prefix))
+
+    def discard(self, folder: Path) -> None:
+        """Delete a run's folder: it is renamed out of sight first."""
         if folder.is_symlink() or not folder.resolve().is_relative_to((self.root / "runs").resolve()):
             raise DamagedFileError(f"{folder} leads out of the store {self.root}; remove the link by hand.")
         hidden = folder.with_name(f".removed-{folder.name}")
