@@ -45,6 +45,31 @@ class Result:
         return tuple(judged(self.study, self.summary))
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """A study with one configuration, and the runs that it takes."""
+
+    study: Study[Any]
+    config: Any
+    passed: dict[str, Any]
+    summary: Request
+    needed: tuple[Request, ...]
+    requests: tuple[Request, ...]
+
+    def order(self, request: Request, device: str) -> Order:
+        needs = () if request in self.needed else self.needed
+        return Order(request, self.passed, studies[request.study].__module__, device, needs)
+
+
+@dataclass(frozen=True)
+class _Done:
+    computed: set[Request]  # also those that failed
+    failures: dict[Request, str]
+
+    def __or__(self, other: _Done) -> _Done:
+        return _Done(self.computed | other.computed, {**self.failures, **other.failures})
+
+
 class Laboratory:
     """Runs studies on a store with worker processes: ``Laboratory(Store("store")).run("plane", "quick", {})``."""
 
@@ -68,42 +93,69 @@ class Laboratory:
 
     def run(self, name: str, preset: str = "quick", overrides: Mapping[str, object] | None = None) -> Result:
         """Run a study to the end, or take it up where it was; what is finished in the store is not computed again."""
-        study, passed = studies[name](), dict(overrides or {})
-        config = study.resolve(preset, passed)
-        self.check()
-        config = self._with_engine(study, config)
-        summary = replace(study.request("summary", config, range(flatten(config)["seeds"])), preset=preset)  # type: ignore[call-overload]
-        done = self.store.finished(summary)
-        if done is not None:
-            return Result(study, done, 0, len(done.record.uses))
-        self._warm_up()
-        study.prepare(config)
-        needed, requests = (
-            [replace(request, preset=preset) for request in wanted]
-            for wanted in (study.needs(config), study.requests(config))
-        )
-        missing = self._perform(needed, passed) + self._perform(requests, passed, needed)
-        finished = [FinishedRun(self.store.folder(request)) for request in requests]
-        self._write(summary, passed, lambda: study.summarize(config, finished), finished)
-        reused = len(needed) + len(requests) - missing
-        return Result(study, FinishedRun(self.store.folder(summary)), missing, reused)
+        (result,) = self.run_all(name, preset, [overrides or {}])
+        if isinstance(result, RunFailedError):
+            raise result
+        return result
 
-    def _perform(self, wanted: Sequence[Request], passed: dict[str, Any], needs: Sequence[Request] = ()) -> int:
-        """Compute those that are not finished; returns how many."""
+    def run_all(self, name: str, preset: str, trials: Sequence[Mapping[str, object]]) -> list[Result | RunFailedError]:
+        """Run a study with each of these overrides. The runs of all are given out together, so that no worker waits for
+        the end of a trial; a trial that fails is told by its error, and the others go on."""
+        study = studies[name]()
+        configs = [study.resolve(preset, trial) for trial in trials]
+        self.check()
+        plans = [self._plan(study, preset, *pair) for pair in zip(configs, trials, strict=True)]
+        missing = [plan for plan in plans if self.store.finished(plan.summary) is None]
+        if missing:
+            self._warm_up()
+        for plan in missing:
+            study.prepare(plan.config)
+        needed = {request: plan.order(request, self.device) for plan in missing for request in plan.needed}
+        asked = self._perform(needed)
+        going = [plan for plan in missing if not asked.failures.keys() & set(plan.needed)]
+        requests = {request: plan.order(request, self.device) for plan in going for request in plan.requests}
+        done = asked | self._perform(requests)
+        return [self._concluded(plan, done) for plan in plans]
+
+    def _plan(self, study: Study[Any], preset: str, config: Any, overrides: Mapping[str, object]) -> _Plan:
+        config = self._with_engine(study, config)
+        summary = study.request("summary", config, range(flatten(config)["seeds"]))  # type: ignore[call-overload]
+        wanted = ([summary], study.needs(config), study.requests(config))
+        (named,), needed, requests = ([replace(request, preset=preset) for request in some] for some in wanted)
+        return _Plan(study, config, dict(overrides), named, tuple(needed), tuple(requests))
+
+    def _concluded(self, plan: _Plan, done: _Done) -> Result | RunFailedError:
+        """The summary of a trial whose runs are finished."""
+        own = {*plan.needed, *plan.requests}
+        failures = {request: reason for request, reason in done.failures.items() if request in own}
+        computed = len(own & done.computed)
+        if failures:
+            return RunFailedError(f"{len(failures)} of {computed} runs failed. {_reasons(failures)}")
+        earlier = self.store.finished(plan.summary)
+        if earlier is not None:
+            return Result(plan.study, earlier, 0, len(earlier.record.uses))
+        finished = [FinishedRun(self.store.folder(request)) for request in plan.requests]
+        try:
+            self._write(plan.summary, plan.passed, lambda: plan.study.summarize(plan.config, finished), finished)
+        except RunFailedError as error:
+            return error
+        summary = FinishedRun(self.store.folder(plan.summary))
+        return Result(plan.study, summary, computed, len(plan.needed) + len(plan.requests) - computed)
+
+    def _perform(self, wanted: Mapping[Request, Order]) -> _Done:
+        """Compute those that are not finished."""
         missing = [request for request in wanted if self.store.finished(request) is None]
         if not missing:
-            return 0
+            return _Done(set(), {})
         modules = {request: studies[request.study].__module__ for request in missing}
-        orders = [Order(request, passed, modules[request], self.device, tuple(needs)) for request in missing]
+        orders = [wanted[request] for request in missing]
         each = max(studies[request.study].threads for request in missing)
         workers = max(1, self.workers // each)
         if workers == 1 or "__main__" in modules.values():
             failures = self._perform_here(orders)
         else:
             failures = Supervisor(self.store, workers, self.display).perform(orders)
-        if failures:
-            raise RunFailedError(f"{len(failures)} of {len(missing)} runs failed. {_reasons(failures)}")
-        return len(missing)
+        return _Done(set(missing), failures)
 
     def _perform_here(self, orders: Sequence[Order]) -> dict[Request, str]:
         failures: dict[Request, str] = {}
