@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 VERSION = 1
+SHOWN = 4 * 200**2  # numbers that a notebook draws by itself
 MEASURES = {
     "l2": "norm of the gradient",
     "squared": "squared norm of the gradient",
@@ -90,6 +91,10 @@ class Connectivity(Result):
         from rote.figures import draw
 
         return draw(self.to_table(vocabulary, outputs))
+
+    def _repr_html_(self) -> str | None:
+        """In a notebook: the heat maps, unless that takes too long."""
+        return self.picture() if self.values.numel() <= SHOWN else None
 
     def save(self, path: Path | str) -> None:
         tree = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error_of"}

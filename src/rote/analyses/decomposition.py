@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Spans = Sequence[tuple[int, int]] | Tensor
 VERSION = 2  # 2: with the mask
 ALL = slice(None)
+SHOWN = 64  # spans that a notebook draws by itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,6 +102,10 @@ class Parts(Result):
             "decomposition", "What each span contributes to the state", columns, rows,
             figure="decomposition", details=True, options={"positions": positions},
         )  # fmt: skip
+
+    def _repr_html_(self) -> str | None:
+        """In a notebook: the norms of the parts, unless there are too many spans to be told apart."""
+        return self.picture() if self.spans.shape[1] <= SHOWN else None
 
     def save(self, path: Path | str) -> None:
         tree = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error_of"}

@@ -33,6 +33,12 @@ class Result(ABC):
 
         return draw(self.to_table())
 
+    def picture(self) -> str:
+        """The figure as an HTML image, which needs no script and no network."""
+        from rote.figures import still
+
+        return still(self.figure())
+
     def save(self, path: Path | str) -> None:
         """Write ``<path>.safetensors`` and ``<path>.json``."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -9,7 +9,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -19,6 +19,7 @@ from rote.explorer.workbench import Workbench
 from rote.store import Store
 
 if TYPE_CHECKING:
+    from rote.explorer.inline import Inline
     from rote.models import SequenceModel
 
 HOST, PORT, TRIED = "127.0.0.1", 8765, 20
@@ -83,10 +84,27 @@ class Explorer:
     def __repr__(self) -> str:
         return f"Explorer at {self.url}"
 
+    def inline(self, view: str = "connectivity", *, height: int = 760, **options: Any) -> Inline:
+        """A view on a text that a notebook shows where it is, and keeps: it works without the server.
+
+        - view: "connectivity", "autocomplete" or "decomposition".
+        - options: those of the view's address: text, models, at, norm, ... (models=["gru", "lstm@1200"]).
+
+        >>> import rote
+        >>> with rote.explore() as explorer:
+        ...     shown = explorer.inline("connectivity", text="the united states", models=["gru"], at=13)
+        >>> "<iframe" in shown._repr_html_()
+        True
+        """
+        from rote.explorer.inline import asking, inline
+
+        return inline(asking(self.url), view, options, height)
+
     def _repr_html_(self) -> str:
-        """In a notebook: a link."""
+        """In a notebook: a link, and the first view."""
         url = html.escape(self.url)
-        return f'<a href="{url}" target="_blank" rel="noopener">Rote explorer at {url}</a>'
+        link = f'<p><a href="{url}" target="_blank" rel="noopener">Rote explorer at {url}</a></p>'
+        return link + self.inline()._repr_html_()
 
     def _run(self) -> None:
         self._server.run(sockets=[self._listening])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 import json
 import re
@@ -38,6 +40,13 @@ def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: fl
     if format == "json":
         return to_json(spec(drawn, on)).encode() + b"\n"
     return _converted(_svg(drawn, on), format, scale)
+
+
+def still(drawn: Table | Figure) -> str:
+    """The figure as an HTML image: for a notebook, with no script and no network."""
+    figure = draw(drawn) if isinstance(drawn, Table) else drawn
+    picture = base64.b64encode(export(figure, "svg")).decode()
+    return f'<img alt="{html.escape(figure.description)}" src="data:image/svg+xml;base64,{picture}">'
 
 
 def render(drawn: Table | Figure, on: Theme = "light") -> dict[Picture, bytes]:

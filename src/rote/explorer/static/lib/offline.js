@@ -1,0 +1,18 @@
+// A saved view without a server: it gets the answers that it got then.
+import { recordedApi } from "./api.js";
+import { frame } from "./frame.js";
+
+export function replay(view, saved) {
+  const announcer = document.getElementById("announcer");
+  const api = recordedApi(saved.answers);
+  let values = saved.values;
+  const state = {
+    get: () => ({ ...values }),
+    set: (patch) => { values = { ...values, ...patch }; },
+  };
+  const models = () => api.get("/api/models").then((answer) => answer.models);
+  const shown = frame(view, { api, state, announce: (text) => { announcer.textContent = text; }, models });
+  document.getElementById("origin").textContent = `Saved on ${saved.when} UTC. What was not looked at then needs the live explorer.`;
+  document.getElementById("view").replaceChildren(shown.host);
+  shown.mount();
+}
