@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from rote.explorer.lookup_models import BUNDLED, KINDS, LONGEST, LookupShelf, read_composition, split_of
+from rote.explorer.lookup_models import BUNDLED, KINDS, LONGEST, LookupShelf, examples_of, read_composition, split_of
 from rote.explorer.messages import Body, Key
 from rote.explorer.workbench import Workbench, workbench
 from rote.tasks.lookup import END, example
@@ -45,7 +45,7 @@ def task(body: Chosen, request: Request) -> dict[str, Any]:
     names = list(functions)
     return {
         "title": pair.title, "seed": seed, "bits": known.bits, "longest": LONGEST, "end": END, "tables": functions,
-        "alone": names[known.tables - known.unseen_tables :], "depth": known.depth,
+        "alone": names[known.tables - known.unseen_tables :], "depth": known.depth, "examples": examples_of(known),
     }  # fmt: skip
 
 
@@ -70,14 +70,8 @@ def ask(body: Asked, request: Request) -> dict[str, Any]:
 
 @router.post("/groups")
 def groups(body: Chosen, request: Request) -> dict[str, Any]:
-    """The functional groups of both models; computed once, which takes seconds."""
-    bench = workbench(request)
-
-    def found() -> dict[str, Any]:
-        _, _, opened = _shelf(bench).open(body.models, body.seed)
-        return {kind: model.groups() for kind, model in opened.items()}
-
-    return {"groups": bench.compute(found)}
+    """The functional groups of both models; null while they are being looked for."""
+    return {"groups": _shelf(workbench(request)).groups(body.models, body.seed)}
 
 
 def _shelf(bench: Workbench) -> LookupShelf:

@@ -9,10 +9,13 @@ import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rote.errors import UnknownNameError, UsageError
+from rote.explorer.messages import BusyError
 from rote.store import FinishedRun, Request, Store
 from rote.tasks.lookup import END, Inputs, LookupTask, example
 
@@ -25,8 +28,10 @@ KINDS = ("baseline", "guided")
 BUNDLED = "bundled"
 LONGEST = 12  # tables of one composition
 SHOWN = 3  # answers of a step, best first
-SPLITS = 3  # random divisions of the samples when functional groups are looked for
+SPLITS = 1  # random divisions of the samples when functional groups are looked for, as in the preset quick
 KEPT = 6  # pairs in memory
+SEARCHES = 8  # for functional groups that are under way or wait
+Groups = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,6 @@ class LookupModel:
 
     def __init__(self, model: EncoderDecoder, task: LookupTask) -> None:
         self.model, self.task = model, task
-        self._groups: list[dict[str, Any]] | None = None
-        self._lock = threading.Lock()
 
     def answer(self, inputs: Inputs) -> dict[str, Any]:
         """Each step's answers with their probabilities, the attention, and every gate and state, [time, unit]."""
@@ -69,13 +72,7 @@ class LookupModel:
         }
 
     def groups(self) -> list[dict[str, Any]]:
-        """Which few units tell the table or the time step: rote.diagnose on all rows of the task, once."""
-        with self._lock:
-            if self._groups is None:
-                self._groups = self._diagnosed()
-            return self._groups
-
-    def _diagnosed(self) -> list[dict[str, Any]]:
+        """Which few units tell the table or the time step: rote.diagnose on all rows of the task."""
         from rote.analyses import diagnose
         from rote.studies.realization.inside_measures import InsideModel, position_labels
 
@@ -110,6 +107,8 @@ class LookupShelf:
         self.store = store
         self._kept: OrderedDict[tuple[str, int], dict[str, LookupModel]] = OrderedDict()
         self._lock = threading.Lock()
+        self._found: dict[tuple[str, int], Future[Groups]] = {}
+        self._one = threading.Lock()  # search for groups at a time
 
     def listing(self) -> list[Pair]:
         """The bundled pair first, then those of the store, newest first."""
@@ -135,6 +134,30 @@ class LookupShelf:
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
             return pair, chosen, self._kept[key, chosen]
+
+    def groups(self, key: str, seed: int | None = None, wait: float = 1.0) -> Groups | None:
+        """The functional groups of both models; None while they are being looked for, which takes seconds.
+
+        Not in the pool that answers requests: these would wait for it."""
+        _, chosen, opened = self.open(key, seed)
+        with self._lock:
+            found = self._found.get((key, chosen))
+            if found is None:
+                if sum(not other.done() for other in self._found.values()) >= SEARCHES:
+                    raise BusyError("The functional groups of many models are being looked for. Try again in a moment.")
+                found = self._found[key, chosen] = Future()
+                threading.Thread(target=self._find, args=(found, opened), name="groups", daemon=True).start()
+        try:
+            return found.result(wait)
+        except FutureTimeoutError:
+            return None
+
+    def _find(self, future: Future[Groups], opened: dict[str, LookupModel]) -> None:
+        try:
+            with self._one:
+                future.set_result({kind: model.groups() for kind, model in opened.items()})
+        except BaseException as error:
+            future.set_exception(error)
 
     def _stored(self) -> list[Pair]:
         rows = [row for row in self.store.runs() if row.study == "lookup-accuracy" and row.status == "finished"]
@@ -200,6 +223,14 @@ def split_of(task: LookupTask, inputs: Inputs) -> str:
         new = sum(table in unseen for table in tables)
         return "longer_seen" if not new else "longer_new" if new == len(tables) else "longer_incremental"
     return _places(task)[inputs]
+
+
+def examples_of(task: LookupTask) -> dict[str, str]:
+    """A composition of each split that has any; not the first, which is all zeros."""
+    rows: dict[str, list[Inputs]] = {}
+    for inputs, name in _places(task).items():
+        rows.setdefault(name, []).append(inputs)
+    return {name: " ".join(found[2 * len(found) // 5]) for name, found in rows.items()}
 
 
 @functools.lru_cache(8)

@@ -1,0 +1,111 @@
+// A heat map: rows by columns of numbers, read with the pointer or the arrow keys.
+//
+//   const map = heatMap({ label: "Attention of the baseline", read: (row, column) => "..." });
+//   root.append(map.element); map.update({ values, rows, columns, color, marks, outlined, written }); map.svg();
+//
+// values: [row][column]; color(value) -> [red, green, blue]; marks: columns to point at; outlined: [[row, column], ...];
+// written: whether the numbers stand in the cells.
+import { inkOn, onTheme } from "./color.js";
+import { h, number, svg } from "./dom.js";
+
+const SIZE = 11;
+
+export function heatMap({ label, read }) {
+  let shown = { values: [], rows: [], columns: [], color: () => [0, 0, 0], marks: [], outlined: [], written: false, height: 26 };
+  let cursor = null;
+  let drawn = null;
+  const readout = h("p", { class: "map-readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
+  const plot = h("div", { class: "map-plot", tabindex: "0", role: "group", "aria-roledescription": "heat map", "aria-label": label });
+  const element = h("div", { class: "map" }, plot, readout);
+  const place = () => {
+    const left = 14 + 7 * Math.max(0, ...shown.rows.map((name) => name.length));
+    const wide = Math.max(160, plot.clientWidth || 480);
+    const most = shown.written ? 92 : Infinity;
+    const cell = Math.min(most, (wide - left - 2) / Math.max(1, shown.columns.length));
+    return { left, top: shown.columns.some(Boolean) ? 20 : 4, cell, height: shown.height };
+  };
+
+  // All cells as one picture: thousands of rectangles would be slow.
+  function picture() {
+    const [rows, columns] = [shown.values.length, shown.columns.length];
+    const canvas = Object.assign(document.createElement("canvas"), { width: Math.max(1, columns), height: Math.max(1, rows) });
+    const pen = canvas.getContext("2d");
+    const image = pen.createImageData(canvas.width, canvas.height);
+    shown.values.forEach((row, r) => row.forEach((value, c) => image.data.set([...shown.color(value), 255], (r * columns + c) * 4)));
+    pen.putImageData(image, 0, 0);
+    return canvas.toDataURL();
+  }
+
+  function text(value, attributes) {
+    return svg("text", { "font-size": SIZE, "font-family": "var(--sans)", fill: "var(--muted)", ...attributes }, value);
+  }
+
+  function draw() {
+    const at = place();
+    const [rows, columns] = [shown.rows.length, shown.columns.length];
+    const [width, bottom] = [at.left + at.cell * columns + 2, at.top + at.height * rows];
+    const parts = [svg("image", { x: at.left, y: at.top, width: at.cell * columns, height: at.height * rows, href: picture(), preserveAspectRatio: "none", style: { "image-rendering": "pixelated" } })];
+    shown.rows.forEach((name, row) => parts.push(text(name, { x: at.left - 8, y: at.top + at.height * (row + 0.5) + 4, "text-anchor": "end", fill: "var(--ink)" })));
+    shown.columns.forEach((name, column) => name && parts.push(text(name, { x: at.left + at.cell * (column + 0.5), y: 13, "text-anchor": "middle" })));
+    for (const [row, column] of shown.outlined) parts.push(svg("rect", { x: at.left + at.cell * column + 1, y: at.top + at.height * row + 1, width: at.cell - 2, height: at.height - 2, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5, "stroke-dasharray": "3 2" }));
+    for (let row = 1; row < rows; row += 1) parts.push(svg("line", { x1: at.left, x2: at.left + at.cell * columns, y1: at.top + at.height * row, y2: at.top + at.height * row, stroke: "var(--raised)", "stroke-width": 1 }));
+    for (const column of shown.marks) {
+      const x = at.left + at.cell * (column + 0.5);
+      parts.push(svg("path", { d: `M${x} ${bottom + 2}l4 7h-8z`, fill: "var(--ink)" }));
+    }
+    if (shown.written) shown.values.forEach((row, r) => row.forEach((value, c) => {
+      const [red, green, blue] = shown.color(value);
+      parts.push(text(number(value, 2), { x: at.left + at.cell * (c + 0.5), y: at.top + at.height * (r + 0.5) + 4, "text-anchor": "middle", fill: inkOn(`rgb(${red}, ${green}, ${blue})`) }));
+    }));
+    const height = bottom + (shown.marks.length ? 12 : 2);
+    drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: ${rows} rows by ${columns} columns` },
+      svg("rect", { x: at.left - 0.5, y: at.top - 0.5, width: at.cell * columns + 1, height: at.height * rows + 1, fill: "none", stroke: "var(--line)" }), parts, svg("g", { class: "map-cursor" }));
+    plot.replaceChildren(drawn);
+    show(cursor);
+  }
+
+  function show(cell) {
+    cursor = cell && cell[0] < shown.rows.length && cell[1] < shown.columns.length ? cell : null;
+    const at = place();
+    drawn.querySelector(".map-cursor").replaceChildren();
+    if (!cursor) {
+      readout.textContent = "Point at a cell, or use the arrow keys.";
+      return;
+    }
+    const [row, column] = cursor;
+    drawn.querySelector(".map-cursor").append(svg("rect", { x: at.left + at.cell * column, y: at.top + at.height * row, width: Math.max(2, at.cell), height: at.height, fill: "none", stroke: "var(--focus)", "stroke-width": 2 }));
+    readout.textContent = read(row, column);
+  }
+
+  plot.addEventListener("pointermove", (event) => {
+    const box = plot.getBoundingClientRect();
+    const at = place();
+    const [column, row] = [Math.floor((event.clientX - box.left - at.left) / at.cell), Math.floor((event.clientY - box.top - at.top) / at.height)];
+    show(column >= 0 && row >= 0 && column < shown.columns.length && row < shown.rows.length ? [row, column] : null);
+  });
+  plot.addEventListener("pointerleave", () => show(null));
+  plot.addEventListener("keydown", (event) => {
+    const [row, column] = cursor ?? [0, -1];
+    const last = [shown.rows.length - 1, shown.columns.length - 1];
+    const to = {
+      ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, Math.max(0, column)], ArrowDown: [cursor ? row + 1 : 0, Math.max(0, column)],
+      Home: [row, 0], End: [row, last[1]], Escape: null,
+    }[event.key];
+    if (to === undefined || last[0] < 0) return;
+    event.preventDefault();
+    show(to && to.map((value, axis) => Math.max(0, Math.min(last[axis], value))));
+  });
+  const resized = new ResizeObserver(() => draw());
+  resized.observe(plot);
+  const ends = [() => resized.disconnect(), onTheme(() => draw())];
+  draw();
+  return {
+    element,
+    update(changes) {
+      shown = { ...shown, ...changes };
+      draw();
+    },
+    svg: () => drawn,
+    destroy: () => ends.forEach((end) => end()),
+  };
+}
