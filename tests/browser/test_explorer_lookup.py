@@ -159,7 +159,7 @@ def test_what_is_shown_can_be_taken_away(explorer: Opener) -> None:
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
 def test_anybody_can_use_it(explorer: Opener, scheme: str, width: int) -> None:
-    page = opened(explorer, color_scheme=scheme, width=width)
+    page = opened(explorer, "lookup?composition=000 t1 t2 t5 t7 t3", color_scheme=scheme, width=width)
     expect(page.locator(".groups-host table")).to_be_visible()
     assert_accessible(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

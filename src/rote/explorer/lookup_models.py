@@ -14,7 +14,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rote.errors import UnknownNameError, UsageError
+from rote.errors import InterruptedRunError, UnknownNameError, UsageError
 from rote.explorer.messages import BusyError
 from rote.store import FinishedRun, Request, Store
 from rote.tasks.lookup import END, Inputs, LookupTask, example
@@ -90,6 +90,8 @@ class LookupModel:
         ]  # fmt: skip
         found = []
         for part, of, label, values, labels in asked:
+            if not threading.main_thread().is_alive():
+                raise InterruptedRunError("The explorer was stopped.")
             probe = diagnose(values, labels, splits=SPLITS)
             found.append(
                 {
@@ -146,7 +148,7 @@ class LookupShelf:
                 if sum(not other.done() for other in self._found.values()) >= SEARCHES:
                     raise BusyError("The functional groups of many models are being looked for. Try again in a moment.")
                 found = self._found[key, chosen] = Future()
-                threading.Thread(target=self._find, args=(found, opened), name="groups", daemon=True).start()
+                threading.Thread(target=self._find, args=(found, opened), name="groups").start()
         try:
             return found.result(wait)
         except FutureTimeoutError:

@@ -6,7 +6,7 @@
 // values: [row][column]; color(value) -> [red, green, blue]; marks: columns to point at; outlined: [[row, column], ...];
 // written: whether the numbers stand in the cells.
 import { inkOn, onTheme } from "./color.js";
-import { h, number, svg } from "./dom.js";
+import { h, svg } from "./dom.js";
 
 const SIZE = 11;
 
@@ -55,7 +55,7 @@ export function heatMap({ label, read }) {
     }
     if (shown.written) shown.values.forEach((row, r) => row.forEach((value, c) => {
       const [red, green, blue] = shown.color(value);
-      parts.push(text(number(value, 2), { x: at.left + at.cell * (c + 0.5), y: at.top + at.height * (r + 0.5) + 4, "text-anchor": "middle", fill: inkOn(`rgb(${red}, ${green}, ${blue})`) }));
+      parts.push(text(value.toFixed(2), { x: at.left + at.cell * (c + 0.5), y: at.top + at.height * (r + 0.5) + 4, "text-anchor": "middle", fill: inkOn(`rgb(${red}, ${green}, ${blue})`) }));
     }));
     const height = bottom + (shown.marks.length ? 12 : 2);
     drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: ${rows} rows by ${columns} columns` },
