@@ -60,7 +60,7 @@ def _indexed(svg: str) -> bytes:
     from PIL import Image
 
     full, small = Image.open(io.BytesIO(_converted(svg, "png", SCALE))), io.BytesIO()
-    full.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+    full.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
         small, "PNG", optimize=True
     )
     return small.getvalue()

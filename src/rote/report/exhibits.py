@@ -14,7 +14,7 @@ from rote.figures.export import PICTURES, Picture, render, to_json
 from rote.report.tables import to_csv, to_latex, to_markdown
 from rote.store import Table
 
-LONG = 100_000  # bytes of a table's file above which it is compressed
+LONG = 40_000  # bytes of a table's file above which it is compressed
 _TABLE_FILES: dict[str, tuple[str, Callable[[Table], str]]] = {
     "CSV": ("csv", to_csv),
     "Markdown": ("md", to_markdown),

@@ -17,7 +17,7 @@ from rote.studies.matrix.tables import matrix_tables
 from rote.studies.study import Progress, Study, studies
 from rote.training import TrainingConfig
 
-SOURCE = Source("100", "across", "Every analysis on every cell", "")
+SOURCE = Source("100", "across", "Across the sources", "")
 
 
 @dataclass(frozen=True)
