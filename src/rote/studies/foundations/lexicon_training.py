@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-import rote
+from rote.analyses import trace
 from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.store import Column, Run, Table
 from rote.studies.foundations import lexicon_measures as measures
@@ -191,8 +191,8 @@ class WordModels(Program):
     def prediction(self, index: int, stream: Stream) -> Prediction:
         time = (len(stream.symbols) - 1) // ROWS
         tokens = torch.from_numpy(stream.symbols[: time * ROWS]).view(ROWS, time).to(self.device)
-        trace = rote.trace(self.model.replica(index), tokens)
-        assert trace.logits is not None
-        chances = trace.logits.softmax(-1).flatten(0, 1).cpu().numpy() @ stream.codes
+        traced = trace(self.model.replica(index), tokens)
+        assert traced.logits is not None
+        chances = traced.logits.softmax(-1).flatten(0, 1).cpu().numpy() @ stream.codes
         cut = replace(stream, symbols=stream.symbols[: time * ROWS + 1], place=stream.place[: time * ROWS + 1])
-        return Prediction(cut, chances, trace.hidden[0].flatten(0, 1).cpu().numpy())
+        return Prediction(cut, chances, traced.hidden[0].flatten(0, 1).cpu().numpy())
