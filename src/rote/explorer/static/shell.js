@@ -11,7 +11,6 @@ const tools = document.getElementById("tools");
 const announcer = document.getElementById("announcer");
 
 let session = null;
-let shelf = null;
 let open = null;
 
 function announce(text) {
@@ -19,13 +18,15 @@ function announce(text) {
   requestAnimationFrame(() => (announcer.textContent = text));
 }
 
-// The shelf, asked for once; a failed try is not kept.
-function models(api) {
-  shelf ??= api.get("/api/models").then((answer) => answer.models).catch((error) => {
-    shelf = null;
+// The shelf, asked for once while a view is open; a failed try is not kept.
+async function models(opening, api) {
+  opening.asked ??= api.get("/api/models");
+  try {
+    return (await opening.asked).models;
+  } catch (error) {
+    opening.asked = null;
     throw error;
-  });
-  return shelf;
+  }
 }
 
 function navigate() {
@@ -53,7 +54,7 @@ async function show(chosen) {
   const recording = new Recording();
   const api = liveApi(recording);
   const state = linked(chosen.name);
-  const shown = frame({ ...view, about: chosen.about }, { api, state, announce, models: () => models(api) });
+  const shown = frame({ ...view, about: chosen.about }, { api, state, announce, models: () => models(opening, api) });
   Object.assign(opening, { shown, recording, state });
   fill(main, shown.host);
   document.title = `${chosen.title} · Rote explorer`;

@@ -20,6 +20,15 @@ export class Recording {
   constructor() {
     this.answers = new Map();
     this.size = 0;
+    this.waiting = new Set(); // for answers that are on their way
+  }
+
+  // Until everything that was asked has been answered, and what that made the view ask.
+  async settled() {
+    while (this.waiting.size) {
+      await Promise.allSettled([...this.waiting]);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
   }
 
   keep(asked, text) {
@@ -64,14 +73,26 @@ async function ask(method, path, body, signal) {
 }
 
 export function liveApi(recording) {
-  async function answered(method, path, body, { signal } = {}) {
+  async function read(method, path, body, signal) {
     const text = await (await ask(method, path, body, signal)).text();
     recording.keep(question(method, path, body), text);
     return JSON.parse(text);
   }
+  function answered(method, path, body, { signal } = {}) {
+    const answer = read(method, path, body, signal);
+    recording.waiting.add(answer);
+    const done = () => recording.waiting.delete(answer);
+    answer.then(done, done);
+    return answer;
+  }
   return {
     get: (path, options) => answered("GET", path, undefined, options),
     post: (path, body, options) => answered("POST", path, body, options),
+    // Something to tell the server even while the page closes; nobody waits for an answer.
+    send(path, body) {
+      const headers = { "content-type": "application/json" };
+      fetch(path, { method: "POST", keepalive: true, headers, body: JSON.stringify(body) }).catch(() => {});
+    },
     // Newline-delimited JSON: for await (const row of api.stream(path, body, { signal })) ...
     async *stream(path, body, { signal } = {}) {
       const reader = (await ask("POST", path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
@@ -105,6 +126,7 @@ export function recordedApi(answers) {
   return {
     get: async (path) => JSON.parse(found("GET", path)),
     post: async (path, body) => JSON.parse(found("POST", path, body)),
+    send() {},
     async *stream(path, body) {
       for (const line of found("POST", path, body).split("\n")) {
         try {

@@ -138,6 +138,19 @@ export function lineChart(options) {
     show(cursor);
   }
 
+  // A copy with the names of the series below it, for a picture that stands alone.
+  function withLegend() {
+    const copy = drawn.svg.cloneNode(true);
+    copy.querySelector(".chart-cursor").replaceChildren();
+    const rows = settings.series.map((item, index) => svg("g", { transform: `translate(${MARGIN.left}, ${settings.height + 14 + 18 * index})` },
+      svg("line", { x1: 0, x2: 20, y1: -4, y2: -4, stroke: color(index), "stroke-width": 2.5, "stroke-dasharray": item.dash ?? dash(index) }), text(item.name, { x: 28, fill: "var(--ink)" })));
+    const height = settings.height + 18 * rows.length + 6;
+    copy.append(...rows);
+    copy.setAttribute("height", height);
+    copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    return copy;
+  }
+
   function summary() {
     const names = settings.series.slice(0, 6).map((item) => item.name).join(", ");
     return `${settings.y.label || "value"} by ${settings.x.label || "position"}: ${names || "nothing yet"}`;
@@ -195,7 +208,7 @@ export function lineChart(options) {
       settings = { ...settings, ...changes };
       draw();
     },
-    svg: () => drawn.svg,
+    svg: () => (legend.hidden ? drawn.svg : withLegend()),
     destroy: () => ends.forEach((end) => end()),
   };
 }

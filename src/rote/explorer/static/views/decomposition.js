@@ -30,7 +30,7 @@ export const view = {
     let shelf = [];
     let model = given.model ? parseModel(given.model) : null;
     let text = given.text;
-    let [start, end] = (given.phrase || PHRASE.join("-")).split("-").map(Number); // end: where keys extend it
+    let [start, end] = (given.phrase || (given.text === undefined ? PHRASE : [0, 0]).join("-")).split("-").map(Number); // end: where keys extend it
     let at = given.at === undefined ? (given.text === undefined ? LOOKED : null) : Number(given.at); // the output that is looked at
     let answer = null;
     let tree = null;

@@ -163,9 +163,7 @@ export const view = {
     }
 
     function leave(job = open.job) {
-      if (!job) return;
-      const options = { method: "POST", keepalive: true, headers: { "content-type": "application/json" }, body: JSON.stringify({ job }) };
-      fetch(`${BASE}/stop`, options).catch(() => {});
+      if (job) context.api.send(`${BASE}/stop`, { job });
     }
 
     // ---- what came
