@@ -19,8 +19,9 @@ from rote.store import Request, Store, Table
 from rote.studies.realization import surgery_measures as measure
 from rote.studies.realization import surgery_training as training
 from rote.studies.realization.surgery import COMPONENTS, EXCHANGED, PRUNED, LookupSurgery, SurgeryConfig
-from rote.studies.realization.surgery_tables import tables_of, trial_table
+from rote.studies.realization.surgery_tables import all_tables, trial_table
 from rote.studies.realization.training import LookupData
+from rote.studies.summaries import joined
 from rote.training import TrainingConfig
 
 SEEDS = (0, 1, 2)
@@ -291,8 +292,8 @@ class TestRetraining:
             assert row["epoch"] == best["step"] / 8  # 232 rows in batches of 29
 
 
-def hand_made(accuracy: Callable[[str, str, int], float], seeds: Sequence[int] = range(5)) -> list[Table]:
-    """Tables of runs whose accuracies are a function of trial, part and seed; 0.1 less before retraining."""
+def summary_of(accuracy: Callable[[str, str, int], float], seeds: Sequence[int] = range(5)) -> dict[str, Table]:
+    """The study's tables of runs with accuracies by trial, part and seed; 0.1 less before retraining."""
     found = []
     for trial, what in [(kind, part) for kind in ("guided", "baseline") for part in COMPONENTS] + [
         ("pruned", by) for by in PRUNED
@@ -303,7 +304,7 @@ def hand_made(accuracy: Callable[[str, str, int], float], seeds: Sequence[int] =
             for seed in seeds for lead, split in enumerate(measure.SPLITS)
         ]  # fmt: skip
         found.append(trial_table(trial, what, rows))
-    return found
+    return {table.name: table for table in all_tables(joined(found))}
 
 
 PUBLISHED_LIKE = {
@@ -322,7 +323,7 @@ def like_published(trial: str, what: str, seed: int) -> float:
 
 
 class TestTablesAndClaims:
-    tables = {table.name: table for table in tables_of(hand_made(like_published))}  # noqa: RUF012
+    tables = summary_of(like_published)
 
     def test_the_source_without_an_exchange_stands_beside_the_model_as_trained(self) -> None:
         rows = {(row["model"], row["component"]): row for row in self.tables["table-4"].records()}
@@ -350,7 +351,7 @@ class TestTablesAndClaims:
         found = {claim.id: judge(claim, self.tables).outcome for claim in LookupSurgery.claims}
         assert found.pop("lookup-pruning-retraining") == "not reproduced"  # 0.22 here, far below the whole network
         assert set(found.values()) == {"reproduced"}, found
-        same = {table.name: table for table in tables_of(hand_made(lambda *_: 0.9))}
+        same = summary_of(lambda *_: 0.9)
         refuted = {claim.id: judge(claim, same).outcome for claim in LookupSurgery.claims}
         for name in ("encoder", "decoder", "decoder-embedding", "drop", "baseline"):
             assert refuted[f"lookup-substitution-{name}"] == "not reproduced"
@@ -360,14 +361,14 @@ class TestTablesAndClaims:
 
     def test_a_drop_is_relative_to_the_mean_of_the_originals(self) -> None:
         assert measure.relative_drop("encoder")(self.tables).value == pytest.approx((0.8 - 0.17) / 0.8)
-        nothing = {table.name: table for table in tables_of(hand_made(lambda *_: 0.1))}
+        nothing = summary_of(lambda *_: 0.1)
         assert measure.relative_drop("encoder")(nothing).value != measure.relative_drop("encoder")(nothing).value
 
     def test_the_best_component_is_chosen_seed_by_seed(self) -> None:
         def accuracy(trial: str, what: str, seed: int) -> float:
             return 0.5 if trial == "baseline" and what == EXCHANGED[seed] else 0.1
 
-        tables = {table.name: table for table in tables_of(hand_made(accuracy))}
+        tables = summary_of(accuracy)
         assert measure.best_baseline(EXCHANGED)(tables).value == pytest.approx(0.5)
         assert measure.baselines(EXCHANGED)(tables).value == pytest.approx((0.5 + 7 * 0.1) / 8)
 

@@ -12,25 +12,38 @@ from rote.store import Column, FinishedRun, Table
 
 P = ParamSpec("P")
 Row = dict[str, Any]
-BAND = (
-    Column("seeds", "networks", "label"),
-    Column("mean", "mean over seeds"),
-    Column("low", "lower end of its 95 % interval"),
-    Column("high", "upper end of its 95 % interval"),
-)
+
+
+def interval_columns(of: str = "") -> tuple[Column, Column]:
+    """The columns of a 95 % interval; ``of`` names the column that it belongs to, where a table has several."""
+    low, high = (f"{of}_low", f"{of}_high") if of else ("low", "high")
+    return Column(low, "lower end of its 95 % interval"), Column(high, "upper end of its 95 % interval")
+
+
+BAND = (Column("seeds", "networks", "label"), Column("mean", "mean over seeds"), *interval_columns())
+
+
+def interval_values(found: Estimate, of: str = "") -> Row:
+    """What stands in these columns; nothing for an estimate from one value."""
+    low, high = interval_columns(of)
+    return {low.name: found.low, high.name: found.high} if found.n > 1 else {}
 
 
 def collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:
-    """The runs' tables of the same name, one below the other, with the columns of the first."""
-    tables: dict[str, Table] = {}
-    for run in runs:
-        for name, table in run.tables().items():
-            first = tables.setdefault(name, replace(table, rows=()))
-            # By name: a run by another state of the program may have had other columns.
-            same = table.columns == first.columns
-            rows = table.rows if same else Table.make(name, "", first.columns, table.records()).rows
-            tables[name] = replace(first, rows=first.rows + rows)
-    return tables
+    """The tables of all runs, those of the same name joined."""
+    return joined(table for run in runs for table in run.tables().values())
+
+
+def joined(tables: Iterable[Table]) -> dict[str, Table]:
+    """By name: tables of the same name one below the other, with the columns of the first."""
+    by_name: dict[str, Table] = {}
+    for table in tables:
+        first = by_name.setdefault(table.name, replace(table, rows=()))
+        # By the names of columns: a run by another state of the program may have had other ones.
+        same = table.columns == first.columns
+        rows = table.rows if same else Table.make(table.name, "", first.columns, table.records()).rows
+        by_name[table.name] = replace(first, rows=first.rows + rows)
+    return by_name
 
 
 def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
@@ -45,8 +58,7 @@ def band(values: Sequence[float | None], bounds: tuple[float, float] | None = No
     """Mean and interval of the values that there are; no interval for one."""
     known = [value for value in values if value is not None]
     found = mean(known) if bounds is None else mean(known, bounds=bounds)
-    interval = {"low": found.low, "high": found.high} if len(known) > 1 else {}
-    return {"seeds": len(known), "mean": found.value if known else None, **interval}
+    return {"seeds": len(known), "mean": found.value if known else None, **interval_values(found)}
 
 
 def bands(

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.studies.conduits.summary import LEARNED, Row, grouped
+from rote.studies.conduits.summary import LEARNED
+from rote.studies.summaries import Row, grouped
 
 
 def networks(tables: Tables, **labels: Any) -> list[Row]:

@@ -6,28 +6,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rote.store import Column, FinishedRun, Table
-from rote.studies.conduits.summary import (
-    BAND,
-    NETWORK,
-    Row,
-    at_epoch,
-    band,
-    bands,
-    collected,
-    grouped,
-    largest_error,
-    learning_times,
+from rote.studies.conduits.summary import NETWORK, at_epoch, band, bands, key_of, largest_error, learning_times
+from rote.studies.conduits.tables import (
+    CELL,
+    CONDUIT,
+    COUNT,
+    EPOCH,
+    ERROR,
+    LEARNED_AT,
+    LENGTH,
+    OPEN,
+    OWN,
+    SEEDS,
+    outcomes,
+    seeds_note,
+    variants,
 )
+from rote.studies.summaries import BAND, Row, collected, grouped
 
 if TYPE_CHECKING:
     from rote.studies.conduits.frequency import FrequencyConfig
 
-CELL, LENGTH, COUNT = (
-    Column("cell", "recurrent unit", "label"),
-    Column("k", "symbols between open and close", "label"),
-    Column("n", "rules in the training corpus", "label"),
-)
-EPOCH = Column("epoch", "passes over the corpus", "label")
 MEASURE = Column("measure", "what P(close) is computed from", "label")
 PARTS = {"open": "open symbol", "conduit": "conduit"}
 OVER_TRAINING = {"open": "open symbol", "whole": "open symbol and conduit", "own": "the whole network"}
@@ -39,7 +38,8 @@ def tables(config: FrequencyConfig, runs: Sequence[FinishedRun]) -> list[Table]:
     networks = _networks(config, measures, found["corpora"].records())
     unseen = [row for row in measures if row["kind"] == "unseen"]
     shown = at_epoch(unseen, config.figure_1_epoch)
-    note = f"{_seeds(config)} Conduits of the test are unseen."
+    seeds = seeds_note(config.model.cell, config.seeds, config.others, config.other_seeds)
+    note = f"{seeds} Conduits of the test are unseen."
     return [
         _outcome(networks, config.figure_1_epoch, note),
         Table.make(
@@ -64,32 +64,11 @@ def in_order(config: FrequencyConfig, rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (cells.index(row["cell"]), row["k"], row["n"], row["seed"]))
 
 
-def variants(rows: list[Row], names: tuple[str, ...], note: str) -> Table:
-    """P(close) from the open symbol at the end, by bias rule and step of reading, where the rule is most frequent."""
-    most = max(row["n"] for row in rows)
-    chosen = [row for row in rows if row["kind"] == "unseen" and row["n"] == most]
-    made = []
-    for key, group in grouped(chosen, (*names, "bias", "at")).items():
-        labels = dict(zip((*names, "bias", "at"), key, strict=True))
-        opened, conduit = band([row["open"] for row in group]), band([row["conduit"] for row in group])
-        made.append({**labels, "seeds": opened["seeds"], "open": opened["mean"], "conduit": conduit["mean"]})
-    columns = (
-        *(Column(name, role="label") for name in names),
-        Column("bias", "where products of biases count as relevant", "label"),
-        Column("at", "step of reading; at_close as published", "label"),
-        Column("seeds", "networks", "label"),
-        Column("open", "P(close) from the open symbol alone, mean over seeds"),
-        Column("conduit", "P(close) from the conduit as one phrase, mean over seeds"),
-    )
-    title = "P(close) by the three published bias rules and both steps of reading"
-    return Table.make("variants", title, columns, made, place="Section 3.1", note=f"n = {most}. {note}", details=True)
-
-
 def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) -> Table:
     """One row per network and kind of conduit: at the epoch of Figure 1, at the end, and before training."""
     shown, end = at_epoch(measures, config.figure_1_epoch), at_epoch(measures, config.training.epochs)
-    start = {_key(row): row for row in at_epoch(measures, 0.0)}
-    last, times = {_key(row): row for row in end}, learning_times(measures)
+    start = {key_of(row): row for row in at_epoch(measures, 0.0)}
+    last, times = {key_of(row): row for row in end}, learning_times(measures)
     single = {tuple(row[name] for name in NETWORK[:-1]): row["error"] for row in corpora}
     worst = {key: largest_error(group) for key, group in grouped(measures, NETWORK).items()}
     values = ("open", "open_at_close", "conduit", "conduit_at_close", "whole", "own", "interdependence", "loss")
@@ -97,9 +76,9 @@ def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) 
     rows = [
         {
             **{name: row[name] for name in (*NETWORK, "epoch", *values)},
-            **{f"end_{name}": last[_key(row)][name] for name in ends},
-            "open_untrained": start[_key(row)]["open"], "learned": times[_key(row)],
-            "error": worst[_key(row)], "error_float32": single[_key(row)[:-1]],
+            **{f"end_{name}": last[key_of(row)][name] for name in ends},
+            "open_untrained": start[key_of(row)]["open"], "learned": times[key_of(row)],
+            "error": worst[key_of(row)], "error_float32": single[key_of(row)[:-1]],
         }
         for row in shown
     ]  # fmt: skip
@@ -108,8 +87,8 @@ def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) 
         *(Column(name) for name in values),
         *(Column(f"end_{name}", "at the end of training") for name in ends),
         Column("open_untrained", "P(close) from the open symbol before training"),
-        Column("learned", "first measured epoch with P(close) from the open symbol above 1/2"),
-        Column("error", "largest relative error of the decomposition over training, float64"),
+        LEARNED_AT,
+        ERROR,
         Column("error_float32", "the same at the end, in float32"),
     )
     options = {"figure_2_length": config.figure_2_length}
@@ -117,34 +96,8 @@ def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) 
 
 
 def _outcome(networks: Table, epoch: float, note: str) -> Table:
-    unseen, seen = (networks.where(kind=kind).records() for kind in ("unseen", "training"))
-    with_seen = grouped(seen, ("cell", "k", "n"))
-    rows = []
-    for key, group in grouped(unseen, ("cell", "k", "n")).items():
-        opened, times = band([row["open"] for row in group]), [row["learned"] for row in group]
-        rows.append(
-            {
-                **dict(zip(("cell", "k", "n"), key, strict=True)), "seeds": opened["seeds"], "open": opened["mean"],
-                "low": opened.get("low"), "high": opened.get("high"),
-                **{name: band([row[name] for row in group])["mean"] for name in ("conduit", "own")},
-                "own_training": band([row["own"] for row in with_seen[key]])["mean"],
-                "interdependence": band([row["interdependence"] for row in group], probability=False)["mean"],
-                "learned": sum(time is not None for time in times),
-                "epochs": band(times, probability=False)["mean"],
-            }
-        )  # fmt: skip
-    columns = (
-        CELL, LENGTH, COUNT, Column("seeds", "networks", "label"),
-        Column("open", "P(close) from the open symbol alone, mean over seeds"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of its 95 % interval"),
-        Column("conduit", "P(close) from the conduit as one phrase"),
-        Column("own", "the network's own P(close)"),
-        Column("own_training", "the same with conduits of the training rules"),
-        Column("interdependence", "of open symbol and conduit, relative"),
-        Column("learned", "networks that learned the rule: P(close) from the open symbol above 1/2 at some time"),
-        Column("epochs", "after how many epochs, mean over those"),
-    )  # fmt: skip
+    rows = outcomes(networks, ("cell", "k", "n")).values()
+    columns = (CELL, LENGTH, COUNT, SEEDS, *OPEN, CONDUIT, *OWN)
     title = f"How probable the close symbol is after {epoch:g} epochs"
     return Table.make("outcome", title, columns, rows, place="Figure 1", note=note)
 
@@ -163,12 +116,3 @@ def _prefixes(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
         figure="conduit-prefixes", details=True,
         note=f"After {config.training.epochs:g} epochs. Bands: 95 % intervals. {note}",
     )  # fmt: skip
-
-
-def _seeds(config: FrequencyConfig) -> str:
-    others = f"; {', '.join(config.others)}: {config.other_seeds}" if config.others else ""
-    return f"Seeds of {config.model.cell}: {config.seeds}{others}."
-
-
-def _key(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in NETWORK)

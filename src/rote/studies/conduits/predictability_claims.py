@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from rote.claims import Estimate, Tables, paired_difference
-from rote.studies.conduits.summary import Row, grouped
+from rote.studies.summaries import Row, grouped
 
 Extreme = Callable[[list[int]], int]
 

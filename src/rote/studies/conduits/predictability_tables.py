@@ -6,26 +6,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rote.store import Column, FinishedRun, Table
-from rote.studies.conduits.frequency_tables import CELL, EPOCH, LENGTH, variants
-from rote.studies.conduits.summary import (
-    BAND,
-    NETWORK,
-    Row,
-    at_epoch,
-    band,
-    bands,
-    collected,
-    grouped,
-    largest_error,
-    learning_times,
+from rote.studies.conduits.summary import NETWORK, at_epoch, band, bands, key_of, largest_error, learning_times
+from rote.studies.conduits.tables import (
+    CELL,
+    EPOCH,
+    ERROR,
+    KIND,
+    LEARNED_AT,
+    LENGTH,
+    OPEN,
+    OWN,
+    SEEDS,
+    outcomes,
+    seeds_note,
+    variants,
 )
+from rote.studies.summaries import BAND, Row, collected, grouped
 
 if TYPE_CHECKING:
     from rote.studies.conduits.predictability import PredictabilityConfig
 
 EARLY = 0.25  # of training: what the claim about gradients calls early
 SETTING = Column("setting", "conduits also outside the rule (predictable) or not; generator", "label")
-KIND = Column("kind", "conduits of the test: unseen, or those of the training rules", "label")
 MEASURE = Column("measure", "what is measured", "label")
 CHANCES = {"open": "open symbol", "own": "the whole network"}
 GRADIENTS = {"jacobians": "product of Jacobians", "carried": "gradient at open over before close"}
@@ -38,8 +40,7 @@ def tables(config: PredictabilityConfig, runs: Sequence[FinishedRun]) -> list[Ta
     corpora = in_order(config, found["corpora"].records())
     unseen = [row for row in measures if row["kind"] == "unseen"]
     networks = _networks(config, measures)
-    others = f"; {', '.join(config.others)}: {config.other_seeds}" if config.others else ""
-    note = f"Seeds of {config.model.cell}: {config.seeds}{others}."
+    note = seeds_note(config.model.cell, config.seeds, config.others, config.other_seeds)
     curve = (CELL, SETTING, LENGTH, EPOCH, MEASURE, *BAND)
     by_kind = (CELL, SETTING, KIND, LENGTH, EPOCH, MEASURE, *BAND)
     return [
@@ -80,7 +81,7 @@ def _networks(config: PredictabilityConfig, measures: list[Row]) -> Table:
     values = ("open", "open_at_close", "conduit", "whole", "own", "own_early", "interdependence", "loss")
     rows = []
     for row in at_epoch(measures, config.training.epochs):
-        key = tuple(row[name] for name in NETWORK)
+        key = key_of(row)
         early = [other for other in groups[key] if 0 < other["epoch"] <= EARLY * config.training.epochs]
         rows.append(
             {
@@ -93,46 +94,27 @@ def _networks(config: PredictabilityConfig, measures: list[Row]) -> Table:
     columns = (
         *(Column(name, role="label") for name in (*NETWORK, "epoch")),
         *(Column(name) for name in values),
-        Column("learned", "first measured epoch with P(close) from the open symbol above 1/2"),
+        LEARNED_AT,
         Column("learned_own", "the same of the network's own P(close)"),
         *(Column(f"early_{name}", f"{title}, log10, first quarter of training") for name, title in GRADIENTS.items()),
-        Column("error", "largest relative error of the decomposition over training, float64"),
+        ERROR,
     )
     return Table.make("networks", "Every network", columns, rows, details=True)
 
 
 def _outcome(networks: Table, corpora: list[Row], epochs: float, note: str) -> Table:
     labels = ("cell", "setting", "k")
-    unseen, seen = (grouped(networks.where(kind=kind).records(), labels) for kind in ("unseen", "training"))
     placed = grouped(corpora, labels)
     rows = []
-    for key, group in unseen.items():
-        opened, times = band([row["open"] for row in group]), [row["learned"] for row in group]
-        whole = [row["whole"] / row["opened"] if row["opened"] else None for row in placed[key]]
-        rows.append(
-            {
-                **dict(zip(labels, key, strict=True)), "seeds": opened["seeds"],
-                "whole": band(whole)["mean"],
-                "rules": band([row["whole"] / row["asked"] for row in placed[key]])["mean"],
-                "open": opened["mean"], "low": opened.get("low"), "high": opened.get("high"),
-                "own": band([row["own"] for row in group])["mean"],
-                "own_training": band([row["own"] for row in seen[key]])["mean"],
-                "interdependence": band([row["interdependence"] for row in group], False)["mean"],
-                "learned": sum(time is not None for time in times), "epochs": band(times, False)["mean"],
-            }
-        )  # fmt: skip
+    for key, row in outcomes(networks, labels).items():
+        whole = [corpus["whole"] / corpus["opened"] if corpus["opened"] else None for corpus in placed[key]]
+        kept = [corpus["whole"] / corpus["asked"] for corpus in placed[key]]
+        rows.append({**row, "whole": band(whole)["mean"], "rules": band(kept)["mean"]})
     columns = (
-        CELL, SETTING, LENGTH, Column("seeds", "networks", "label"),
+        CELL, SETTING, LENGTH, SEEDS,
         Column("whole", "share of the corpus's open symbols that have their close symbol"),
         Column("rules", "share of the rules asked for that the corpus has"),
-        Column("open", "P(close) from the open symbol alone, mean over seeds"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of its 95 % interval"),
-        Column("own", "the network's own P(close)"),
-        Column("own_training", "the same with conduits of the training rules"),
-        Column("interdependence", "of open symbol and conduit, relative"),
-        Column("learned", "networks that learned the rule: P(close) from the open symbol above 1/2 at some time"),
-        Column("epochs", "after how many epochs, mean over those"),
+        *OPEN, *OWN,
     )  # fmt: skip
     title = f"Corpora, and how probable the close symbol is after {epochs:g} epochs"
     return Table.make("outcome", title, columns, rows, place="Figure 3", note=f"Tested with unseen conduits. {note}")

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rote.studies import summaries
-from rote.studies.summaries import BAND, Row, collected, grouped
+from rote.studies.summaries import Row, grouped
 
-__all__ = ["BAND", "LEARNED", "NETWORK", "Row", "at_epoch", "band", "bands", "collected", "grouped", "learning_times"]
 LEARNED = 0.5  # the rule counts as learned when P(close) from the open symbol is above this
 NETWORK = ("cell", "setting", "k", "n", "seed", "kind")
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """Which network, tested with which kind of conduits."""
+    return tuple(row[name] for name in NETWORK)
 
 
 def band(values: Sequence[float | None], probability: bool = True) -> Row:
@@ -32,7 +36,7 @@ def at_epoch(rows: Iterable[Row], epoch: float) -> list[Row]:
     reached: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         if row["epoch"] <= epoch + 1e-9:
-            reached[tuple(row[name] for name in NETWORK)] = row
+            reached[key_of(row)] = row
     return list(reached.values())
 
 

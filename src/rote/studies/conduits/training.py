@@ -14,6 +14,7 @@ from rote.models import StackedLanguageModel
 from rote.store import Column, Run, Table
 from rote.studies.conduits import reading as reader
 from rote.studies.conduits.reading import Windows
+from rote.studies.conduits.tables import CELL, COUNT, EPOCH, KIND, LENGTH
 from rote.tasks.rules import RulesTask, TestConduits
 from rote.training import Program, choose_device, train
 
@@ -25,13 +26,12 @@ if TYPE_CHECKING:
 KINDS: tuple[TestConduits, ...] = ("unseen", "training")
 WINDOW = 35
 LABELS = (
-    Column("cell", "recurrent unit", "label"),
+    CELL,
     Column("setting", "corpus: random conduits, or a set of them, predictable or not; generator", "label"),
-    Column("k", "symbols between open and close", "label"),
-    Column("n", "rules in the training corpus", "label"),
+    LENGTH,
+    COUNT,
     Column("seed", "random seed of corpus and network", "label"),
 )
-KIND = Column("kind", "conduits of the test: unseen, or those of the training rules", "label")
 MEASURED = (
     Column("loss", "cross entropy of the test windows, nats per symbol"),
     Column("own", "the model's own P(close) where close comes next"),
@@ -47,7 +47,6 @@ MEASURED = (
     Column("jacobians", "log10 of the norm of the product of the conduit's step Jacobians"),
     Column("carried", "log10 of |d loss / d h| at the open symbol over the same just before close"),
 )
-EPOCH = Column("epoch", "passes over the corpus", "label")
 PREFIX = (Column("i", "symbols of the conduit in the prefix", "label"), Column("probability", "P(close) from it"))
 VARIANT = (
     Column("bias", "where products of biases count as relevant", "label"),

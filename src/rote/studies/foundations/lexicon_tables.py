@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rote.store import Column, FinishedRun, Table
 from rote.studies.foundations import published
 from rote.studies.foundations.elman_tables import NETWORK, SEEDS, curve, per_network
-from rote.studies.summaries import Row, band, collected, grouped
+from rote.studies.summaries import Row, band, collected, grouped, interval_columns
 
 if TYPE_CHECKING:
     from rote.studies.foundations.elman_lexicon import LexiconConfig
@@ -54,7 +54,7 @@ def _trees(groups: Table, note: str) -> Table:
     columns = (
         NETWORK, Column("linkage", "how distances of branches are computed", "label"), SEEDS,
         Column("mean", f"branches of Figure 7 that are branches here, of {len(published.LEXICON_GROUPS)}"),
-        Column("low", "lower end of its 95 % interval"), Column("high", "upper end of its 95 % interval"),
+        *interval_columns(),
     )  # fmt: skip
     return Table.make("trees", "Branches of Figure 7 found exactly", columns, rows, place="Figure 7", note=note)
 

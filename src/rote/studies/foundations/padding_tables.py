@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rote.store import Column, Table
-from rote.studies.summaries import BAND, Row, band, bands, grouped
+from rote.studies.summaries import BAND, Row, band, bands, grouped, interval_columns
 
 MAJORITY = "majority"
 READINGS = {
@@ -72,8 +72,7 @@ def _outcome(networks: list[Row], majority: Row, note: str) -> Table:
         Column("about", "the same in words", "label"),
         Column("seeds", "networks trained", "label"),
         Column("test", "share of texts that are right, test"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of its 95 % interval"),
+        *interval_columns(),
     )
     return Table.make("outcome", "State that is read", columns, rows, place="Padding and Masking", note=note)
 

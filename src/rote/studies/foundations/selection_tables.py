@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rote.store import Column, FinishedRun, Table
 from rote.studies.foundations.selection_claims import LEARNED, MIXED
-from rote.studies.summaries import BAND, Row, band, bands, collected, grouped
+from rote.studies.summaries import BAND, Row, band, bands, collected, grouped, interval_columns
 from rote.tasks.selection import SelectionTask
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _outcome(networks: Table, note: str) -> Table:
     columns = (
         MODEL, TRAINED, Column("seeds", "networks", "label"),
         Column("mean", "share of items right with the trained gap, of several the longest"),
-        Column("low", "lower end of its 95 % interval"), Column("high", "upper end of its 95 % interval"),
+        *interval_columns(),
         Column("learned", f"networks with more than {LEARNED:.0%} right at some time"),
         Column("updates", "until then, mean over those"),
         Column("further", f"share right with an untrained gap of {further}"),

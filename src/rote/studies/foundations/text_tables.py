@@ -8,7 +8,7 @@ from typing import Any
 
 from rote.claims import mean
 from rote.store import Column, Table
-from rote.studies.summaries import BAND, Row, bands, grouped
+from rote.studies.summaries import BAND, Row, bands, grouped, interval_columns, interval_values
 from rote.tasks.text_baselines import baselines
 from rote.tasks.text_tasks import Corpus, Kind
 
@@ -78,7 +78,7 @@ def _outcome(kind: Kind, title: str, place: str, counted: Table, networks: list[
             values = [item[part] for item in mine if item[part] is not None]
             found = mean(values)
             row |= {part: found.value} if values else {}
-            row |= {f"{part}_low": found.low, f"{part}_high": found.high} if len(values) > 1 else {}
+            row |= interval_values(found, part)
         epochs = [item["best_epoch"] for item in mine]
         rows.append({**row, "best_epoch": sum(epochs) / len(epochs)})
     columns = (
@@ -88,11 +88,7 @@ def _outcome(kind: Kind, title: str, place: str, counted: Table, networks: list[
         *(
             column
             for part in ("dev", "test")
-            for column in (
-                Column(part, f"{score(kind)}, {part}"),
-                Column(f"{part}_low", "lower end of its 95 % interval"),
-                Column(f"{part}_high", "upper end of its 95 % interval"),
-            )
+            for column in (Column(part, f"{score(kind)}, {part}"), *interval_columns(part))
         ),
         Column("best_epoch", "mean epoch of the lowest loss on dev, whose weights are used"),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from rote.store import Column, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy_tables import LABELS
-from rote.studies.summaries import BAND, Row, band, bands, grouped
+from rote.studies.summaries import BAND, Row, band, bands, grouped, interval_columns
 
 COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {
     "diagnosis": (
@@ -173,8 +173,7 @@ def _diagnosis_summary(every: Table) -> Table:
         Column("accuracy", "of all units, mean"),
         Column("accuracy_published", "", "published"),
         Column("units", "in the functional group, mean"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of its 95 % interval"),
+        *interval_columns(),
         Column("units_published", "", "published"),
     )
     return Table.make(

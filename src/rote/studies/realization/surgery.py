@@ -14,8 +14,9 @@ from rote.studies.realization import published
 from rote.studies.realization import surgery_measures as measure
 from rote.studies.realization.accuracy import model_requests
 from rote.studies.realization.settings import KINDS, QUICK, SMOKE, LookupModelConfig, published_training
-from rote.studies.realization.surgery_tables import tables_of, trial_table
+from rote.studies.realization.surgery_tables import all_tables, trial_table
 from rote.studies.study import Progress, Study, studies
+from rote.studies.summaries import collected
 from rote.training import TrainingConfig
 
 COMPONENTS: dict[str, tuple[str, ...]] = {  # beginnings of the names of their parameters
@@ -158,7 +159,7 @@ class LookupSurgery(Study[SurgeryConfig]):
         return [trial_table(trial, what, rows)]
 
     def summarize(self, config: SurgeryConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return tables_of([table for run in runs for table in run.tables().values()])
+        return all_tables(collected(runs))
 
     claims = (
         Claim(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -11,6 +10,7 @@ from rote.claims import mean
 from rote.store import Column, Table
 from rote.studies.realization import published
 from rote.studies.realization.surgery_measures import DECISIVE, SPLITS, exchanged, pruned
+from rote.studies.summaries import interval_columns, interval_values
 
 MEASURED = (
     Column("seed", "of initial weights and order of the examples; an exchanged part is of the same seed", "label"),
@@ -28,7 +28,6 @@ PRUNED = (
     Column("by", "how the neurons that stay are chosen; none: nothing is cut", "label"),
     *MEASURED,
 )
-INTERVAL = (Column("low", "lower end of its 95 % interval"), Column("high", "upper end of its 95 % interval"))
 SD = 2  # published standard deviations within which our mean counts as the same
 
 
@@ -40,12 +39,8 @@ def trial_table(trial: str, what: str, rows: Iterable[Mapping[str, Any]]) -> Tab
     return Table.make("substitution", "Every model with an exchanged part", EXCHANGED, labeled, details=True)
 
 
-def tables_of(found: Sequence[Table]) -> list[Table]:
-    """The study's tables, from those of its runs."""
-    every: dict[str, Table] = {}
-    for table in found:
-        earlier = every.get(table.name)
-        every[table.name] = table if earlier is None else replace(earlier, rows=earlier.rows + table.rows)
+def all_tables(every: Mapping[str, Table]) -> list[Table]:
+    """The study's tables, from the collected ones of its runs."""
     return [_table_4(every), _pruning(every), every["substitution"], every["pruning"]]
 
 
@@ -64,7 +59,7 @@ def _table_4(every: Mapping[str, Table]) -> Table:
             rows.append(
                 {
                     "model": kind, "component": component, "seeds": found.n, "published": said, "published_sd": sd,
-                    "accuracy": found.value, **_interval(found.low, found.high, found.n),
+                    "accuracy": found.value, **interval_values(found),
                     "same": None if said is None or sd is None else abs(found.value - said) <= SD * sd,
                     "before": fmean(before) if before else None,
                     **{split: fmean(exchanged(every, kind, component, split)) for split in SPLITS[1:]},
@@ -77,7 +72,7 @@ def _table_4(every: Mapping[str, Table]) -> Table:
         Column("published", "accuracy on new compositions, mean over three models", "published"),
         Column("published_sd", "its standard deviation", "published"),
         Column("accuracy", "share of new compositions right in every position after retraining, mean over seeds"),
-        *INTERVAL,
+        *interval_columns(),
         Column("same", f"whether it is within {SD} published standard deviations"),
         Column("before", "the same right after the exchange, before retraining"),
         *(Column(split, f"accuracy after retraining, {split.replace('_', ' ')}") for split in SPLITS[1:]),
@@ -104,7 +99,7 @@ def _pruning(every: Mapping[str, Table]) -> Table:
             rows.append(
                 {
                     "by": by, "when": when, "seeds": found.n, "published": said.get((column, by)),
-                    "accuracy": found.value, **_interval(found.low, found.high, found.n),
+                    "accuracy": found.value, **interval_values(found),
                     **{split: fmean(pruned(every, by, column, split)) for split in SPLITS[1:]},
                 }
             )  # fmt: skip
@@ -114,7 +109,7 @@ def _pruning(every: Mapping[str, Table]) -> Table:
         Column("seeds", "models", "label"),
         Column("published", "accuracy on new compositions", "published"),
         Column("accuracy", "share of new compositions right in every position, mean over seeds"),
-        *INTERVAL,
+        *interval_columns(),
         *(Column(split, f"accuracy, {split.replace('_', ' ')}") for split in SPLITS[1:]),
     )
     return Table.make(
@@ -124,7 +119,3 @@ def _pruning(every: Mapping[str, Table]) -> Table:
         "the strongest of its layer, mean and max take the absolute weights that it receives or sends. Random neurons "
         "and retraining of the whole network (none) are our controls.",
     )  # fmt: skip
-
-
-def _interval(low: float, high: float, n: int) -> dict[str, float]:
-    return {"low": low, "high": high} if n > 1 else {}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import fmean, variance
 from typing import Any
 
 from rote.claims import mean
 from rote.store import Column, Table
 from rote.studies.resistance import published
-from rote.studies.resistance.summaries import Rows, average, over_training
-from rote.studies.summaries import Row, grouped
+from rote.studies.resistance.summaries import STEP, Rows, accuracy_rows, average, over_training
+from rote.studies.summaries import Row, grouped, interval_columns
 
 ABOUT = {
     "redundant": "A: the right digit is the same or the next one",
@@ -104,8 +103,7 @@ def _outcome(seeds: Rows, note: str) -> Table:
         Column("train", "training accuracy at the end"),
         Column("test", "test accuracy at the end"),
         Column("gap", "training minus test accuracy at the end"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of its 95 % interval"),
+        *interval_columns(),
         Column("given", "I(prediction; right | left) at the end, bits"),
     )
     return Table.make(
@@ -115,25 +113,17 @@ def _outcome(seeds: Rows, note: str) -> Table:
 
 
 def _accuracy(rows: Rows, note: str) -> Table:
-    """Mean and variance over seeds at each recorded step, as in the source's figure."""
-    long = []
-    for (setting, step), mine in grouped(rows, ("setting", "step")).items():
-        for measure in ("train", "test"):
-            values = [row[measure] for row in mine]
-            spread = variance(values) if len(values) > 1 else None
-            long.append(
-                {"setting": setting, "step": step, "measure": measure, "mean": fmean(values), "variance": spread}
-            )
     columns = (
         SETTING,
-        Column("step", "updates", "label"),
+        STEP,
         Column("measure", "accuracy on the training distribution or on held-out combinations", "label"),
         Column("mean", "mean over seeds"),
         Column("variance", "variance over seeds"),
     )
     return Table.make(
-        "accuracy", "Training and test accuracy over training", columns, long, place="Figure 3a",
-        figure="digits-accuracy", details=True, note=_notes(f"Bands: one standard deviation over seeds. {AB}", note),
+        "accuracy", "Training and test accuracy over training", columns,
+        accuracy_rows(rows, ("train", "test")), place="Figure 3a", figure="digits-accuracy", details=True,
+        note=_notes(f"Bands: one standard deviation over seeds. {AB}", note),
     )  # fmt: skip
 
 
@@ -167,11 +157,9 @@ def _remedies(seeds: Rows, note: str) -> Table:
         Column("train", "training accuracy at the end"),
         Column("test", "test accuracy at the end"),
         Column("gap", "training minus test accuracy at the end"),
-        Column("gap_low", "lower end of its 95 % interval"),
-        Column("gap_high", "upper end of its 95 % interval"),
+        *interval_columns("gap"),
         Column("given", "I(prediction; right | left) at the end, bits"),
-        Column("given_low", "lower end of its 95 % interval"),
-        Column("given_high", "upper end of its 95 % interval"),
+        *interval_columns("given"),
         Column("ratio", "gradient by the right image over that by the left"),
         Column("matched_gap", f"gap when the training accuracy first is {MATCHED:g}"),
         Column("matched", f"networks whose training accuracy reached {MATCHED:g}"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean, median, variance
+from statistics import median
 
 from rote.claims import mean
 from rote.store import Column, Table
 from rote.studies.resistance import published
-from rote.studies.resistance.summaries import Rows, average, over_training
+from rote.studies.resistance.summaries import STEP, Rows, accuracy_rows, average, over_training
 from rote.studies.summaries import Row, grouped
 
 EARLY, MIDDLE = (10, 25), (100, 150)  # steps; the first as published
@@ -102,7 +102,7 @@ def _outcome(seeds: Rows) -> Table:
         gap = mean([row["gap"] for row in mine])
         rows.append(
             {"setting": setting, "seeds": len(mine), "published": said.get(setting), "low": gap.low, "high": gap.high}
-            | {name: average(row[name] for row in mine if row[name] is not None) for name in names}
+            | {name: average(row[name] for row in mine) for name in names}
         )
     about = {column.name: column for column in SEED_COLUMNS}
     columns = (
@@ -121,23 +121,15 @@ def _outcome(seeds: Rows) -> Table:
 
 
 def _accuracy(curves: Rows) -> Table:
-    """Mean and variance over seeds at each recorded step, as in the source's figure."""
-    rows = []
-    for (setting, step), mine in grouped(curves, ("setting", "step")).items():
-        for measure in ("train", "combined", "test"):
-            values = [row[measure] for row in mine]
-            spread = variance(values) if len(values) > 1 else None
-            rows.append(
-                {"setting": setting, "step": step, "measure": measure, "mean": fmean(values), "variance": spread}
-            )
     columns = (
         SETTING,
-        Column("step", "updates", "label"),
+        STEP,
         Column("measure", "train: as in training; combined: without copies of 'jump'; test: new combinations", "label"),
         Column("mean", "share of commands that is right to the last action, mean over seeds"),
         Column("variance", "variance over seeds"),
     )
     return Table.make(
-        "accuracy", "Training and test accuracy over training", columns, rows, place="Figure 3b",
-        figure="scan-accuracy", details=True, note=f"Bands: one standard deviation over seeds. {NOTE}",
+        "accuracy", "Training and test accuracy over training", columns,
+        accuracy_rows(curves, ("train", "combined", "test")), place="Figure 3b", figure="scan-accuracy", details=True,
+        note=f"Bands: one standard deviation over seeds. {NOTE}",
     )  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, variance
 
-from rote.claims import mean
 from rote.store import Column, Table
-from rote.studies.summaries import Row, grouped
+from rote.studies.summaries import Row, band, grouped, interval_columns
 
 Rows = Sequence[Row]
+STEP = Column("step", "updates", "label")
 
 
 def average(values: Iterable[float | None]) -> float | None:
@@ -25,18 +25,29 @@ def over_training(
     long = []
     for (which, step), mine in grouped(rows, ("setting", "step")).items():
         for measure, value in measures.items():
-            found = mean([value(row) for row in mine])
-            interval = {"low": found.low, "high": found.high} if found.n > 1 else {}
-            long.append({"setting": which, "step": step, "measure": measure, "mean": found.value, **interval})
+            labels = {"setting": which, "step": step, "measure": measure}
+            long.append({**labels, **band([value(row) for row in mine])})
     columns = (
         setting,
-        Column("step", "updates", "label"),
+        STEP,
         Column("measure", "what is measured", "label"),
         Column("mean", "mean over seeds"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of its 95 % interval"),
+        *interval_columns(),
     )
     return Table.make(
         name, title, columns, long, place="Section 4, not in the source", figure="information-training", details=True,
         note=f"Bands: 95 % intervals. {note}",
     )  # fmt: skip
+
+
+def accuracy_rows(rows: Rows, measures: Sequence[str]) -> list[Row]:
+    """Mean and variance over seeds of each measure, by setting and step: what the source's Figure 3 draws."""
+    return [
+        {
+            "setting": setting, "step": step, "measure": measure, "mean": fmean(values),
+            "variance": variance(values) if len(values) > 1 else None,
+        }
+        for (setting, step), mine in grouped(rows, ("setting", "step")).items()
+        for measure in measures
+        for values in [[row[measure] for row in mine]]
+    ]  # fmt: skip
