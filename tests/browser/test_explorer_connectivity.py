@@ -8,7 +8,10 @@ from playwright.sync_api import Page, expect
 from text_models import WORDS, model_of
 
 import rote
+from rote.explorer.shelf import Listing, Opened
+from rote.models import AutocompleteConfig, AutocompleteModel
 from rote.studies.memorization.published import PARAGRAPH
+from rote.tasks.alphabet import CHARACTERS
 
 pytestmark = pytest.mark.browser
 SHORT = "connectivity?text=the+united+states+of+america&models=gru,lstm"
@@ -165,8 +168,7 @@ def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explo
     try:
         seen = explorer.opened(f"{explorer.url}#/connectivity")
         page = seen.page
-        expect(page.locator(".glyph").first).to_be_visible()
-        assert page.locator(".glyph").all_inner_texts() == ["the", "dogs", "bark", "cat", "sleeps", ".", "The"]
+        expect(page.locator(".glyph")).to_have_text(["the", "dogs", "bark", "cat", "sleeps", ".", "The"])
         page.get_by_text("What is shown and measured").click()
         page.get_by_label("Asked about", exact=True).select_option("word")
         page.get_by_label("The word that is asked about").fill("wolves")
@@ -178,6 +180,35 @@ def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explo
         seen.complaints.clear()
     finally:
         del shelf._brought[key]
+
+
+def test_a_slider_leads_over_the_checkpoints_of_training(explorer: Opener) -> None:
+    words = ["<eos>", "<unknown>", "the", "dogs", "bark"]
+    listing = Listing("kept", "Kept", "autocomplete", "gru", "character", len(words), "yours", (10, 20))
+    seeds = {10: 1, 20: 2, None: 3}
+
+    def load(step: int | None) -> Opened:
+        return Opened(
+            listing, AutocompleteModel(AutocompleteConfig(units=8), words, seeds[step]), CHARACTERS, tuple(words)
+        )
+
+    shelf = explorer.server.workbench.shelf
+    shelf.add(listing, load)
+    try:
+        page = opened(explorer, "connectivity?text=the+dogs&models=kept")
+        slider = page.get_by_role("slider")
+        slider.focus()
+        for key, said, link in (("Home", "step 10", "kept%4010"), ("ArrowRight", "step 20", "kept%4020")):
+            slider.press(key)
+            expect(page.locator(".checkpoint output")).to_have_text(said)
+            page.wait_for_url(f"**models={link}*")
+        expect(page.locator(".text-row[aria-busy]")).to_have_count(0)
+        own = rote.suggest(load(20).model, " the dogs", top=5)
+        page.locator(".glyphs").press("End")
+        expect(page.locator(".suggestions b")).to_have_text(list(own.words))
+        expect(opened(explorer, page.url.split("#/")[1]).locator(".checkpoint output")).to_have_text("step 20")
+    finally:
+        del shelf._brought["kept"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])

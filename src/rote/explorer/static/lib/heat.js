@@ -2,10 +2,10 @@
 //
 //   const map = heat({ label: "Activity", read: (row, column) => "text", onpick: (row, column) => {} });
 //   map.set({ rows, columns, value: (row, column) => -1..1 or null, signed }); map.cursor(row, column);
-import { divergingRgb, onTheme, sequentialRgb } from "./color.js";
+import { divergingRgb, onTheme, sequentialRgb, theme } from "./color.js";
 import { h } from "./dom.js";
 
-const STRENGTH = 0.8; // of the color scale: calmer than all of it
+const STRENGTH = { light: 0.8, dark: 0.6 }; // of the color scale: calmer than all of it
 
 export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: side = "top" }) {
   const canvas = h("canvas", { width: 1, height: 1 });
@@ -26,7 +26,7 @@ export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: 
     const image = context.createImageData(columns, rows);
     const steps = 256; // colors are looked up: a map has many numbers
     const color = signed ? divergingRgb : sequentialRgb;
-    const table = Array.from({ length: 2 * steps + 1 }, (_, index) => color((STRENGTH * (index - steps)) / steps));
+    const table = Array.from({ length: 2 * steps + 1 }, (_, index) => color((STRENGTH[theme()] * (index - steps)) / steps));
     for (let row = 0, place = 0; row < rows; row += 1) {
       for (let column = 0; column < columns; column += 1, place += 4) {
         const number = value(row, column);

@@ -1,7 +1,12 @@
 // What the views on texts share: the field for the text, the choice of a model and of its checkpoint.
-import { debounce, h, select, uniqueId } from "./dom.js";
+import { debounce, h, percent, select, uniqueId } from "./dom.js";
 
 export const LIMIT = 400; // symbols that the server reads
+
+// A probability; a small one is not shown as none.
+export function chance(value) {
+  return value > 0 && value < 0.0005 ? "<0.1%" : percent(value);
+}
 
 // A text field with a counter; onchange comes when typing pauses (wait: milliseconds).
 export function textField({ label, value, wait, onchange, rows = 3, limit = LIMIT }) {

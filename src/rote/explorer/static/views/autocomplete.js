@@ -5,7 +5,7 @@ import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { floats } from "../lib/matrix.js";
 import { shade, textPicture } from "../lib/shades.js";
-import { modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
 
 const EXAMPLES = ["parts of north af", "the united states of am", "he was born in the ci", "a young age through advanced le"];
 const LABELLED = 60; // characters that still fit above the map
@@ -111,7 +111,7 @@ export const view = {
       fill(suggestions, found.suggested.map((item, index) => h("li", {},
         h("button", { type: "button", class: item === word ? "choice-word asked" : "choice-word", title: "Take this word", onclick: () => take(item) }, item),
         h("span", { class: "choice-bar", "aria-hidden": "true" }, h("span", { style: { width: `${(100 * found.chances[index]) / most}%` } })),
-        h("span", { class: "choice-share" }, percent(found.chances[index])))));
+        h("span", { class: "choice-share" }, chance(found.chances[index])))));
       const where = at === null ? "" : `after character ${at + 1} · `;
       rank.textContent = found.rank ? `${where}“${word}”: rank ${found.rank} of ${found.outputs}, ${percent(found.chance, 2)}` : where ? `${where}what it expected there` : "";
     }
@@ -291,7 +291,7 @@ export const view = {
       },
       svg() {
         if (!answer) return null;
-        const note = answer.suggested.map((item, index) => `${item} ${percent(answer.chances[index])}`).join("   ");
+        const note = answer.suggested.map((item, index) => `${item} ${chance(answer.chances[index])}`).join("   ");
         const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors: (at) => unitColor(at) }]);
         const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
         picture.append(svg("image", { x: 0, y: height, width, height: 320, preserveAspectRatio: "none", href: map.picture(), style: { "image-rendering": "pixelated" } }));

@@ -5,7 +5,7 @@ import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { Matrix } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
-import { modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
 import { guidedWalk } from "../lib/walk.js";
 
 const START = { at: 106, models: 3 };
@@ -121,6 +121,7 @@ export const view = {
       for (const name of ASKED) body[name] = chosen[name];
       if (chosen.ask === "word") body.word = chosen.word;
       row.waiting.hidden = false;
+      if (!row.answer) row.text.set(...pending());
       row.element.setAttribute("aria-busy", "true");
       try {
         const answer = await row.ask(body);
@@ -146,6 +147,13 @@ export const view = {
       row.notes.hidden = !answer.notes.length;
       paint();
       drawMatrices();
+    }
+
+    // The text as it was typed, until the model says how it reads it.
+    function pending() {
+      const symbols = [...(text.startsWith(" ") ? text : ` ${text}`)];
+      let word = -1;
+      return [symbols, symbols.map((symbol) => (word += symbol === " "))];
     }
 
     const loadAll = () => rows.forEach(load);
@@ -175,9 +183,9 @@ export const view = {
       const { asked, ranks, chances, own, suggested, suggested_chances: shares } = row.answer;
       const word = asked[place];
       fill(row.suggestions, suggested[place].map((item, index) =>
-        h("li", { class: item === word ? "asked" : undefined }, h("b", {}, item), " ", h("span", {}, percent(shares[place][index])))));
-      const about = own[place] ? "first suggestion" : named(word);
-      row.target.textContent = own[place] && chosen.ask === "text" ? "asked about the first suggestion: the text has no word of the vocabulary here" : `${about}: rank ${ranks[place]} (${percent(chances[place], chances[place] < 0.001 ? 3 : 1)})`;
+        h("li", { class: item === word ? "asked" : undefined }, h("b", {}, item), " ", h("span", {}, chance(shares[place][index])))));
+      const unknown = own[place] && chosen.ask === "text"; // the text's own word is not in the vocabulary
+      row.target.textContent = unknown ? "no known word here: the first suggestion is asked about" : `${named(word)}: rank ${ranks[place]} (${chance(chances[place])})`;
     }
 
     function tell(row) {
@@ -200,7 +208,8 @@ export const view = {
       }
       const { word, share } = row.matrix.strongest(place);
       const { first, last } = row.matrix.words[word];
-      row.readout.textContent = `draws most on “${symbols.slice(first, last + 1).join("").trim() || "the first space"}”: ${percent(share, 0)} of all words`;
+      const name = symbols.slice(first, last + 1).join("").trim();
+      row.readout.textContent = `draws most on ${name ? `“${name}”` : "the space"}: ${percent(share, 0)} of all words`;
     }
 
     function paint() {
@@ -395,6 +404,7 @@ export const view = {
       numbers,
     );
     pin(pinned);
+    paint();
     ends.push(onTheme(() => paint()));
 
     async function start() {
@@ -437,7 +447,7 @@ export const view = {
       svg() {
         if (chosen.view === "matrix" && maps.length) return matrixPicture(maps);
         const shown = rows.filter((row) => row.matrix).map((row) => ({
-          title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${percent(row.answer.suggested_chances[placeIn(row)][index])}`).join("   ")}     ${row.target.textContent}`,
+          title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${chance(row.answer.suggested_chances[placeIn(row)][index])}`).join("   ")}     ${row.target.textContent}`,
           symbols: row.answer.symbols, words: row.answer.words, colors: row.colors, marked: placeIn(row),
         }));
         return textPicture(shown, { caption: measure(chosen.scale === "position") });

@@ -1,12 +1,12 @@
 // What does a phrase contribute to each later prediction? Choose it in the text; the rest of the text is the other part.
 import { lineChart } from "../lib/chart.js";
 import { onTheme } from "../lib/color.js";
-import { debounce, fill, h, latest, number, percent, select, svg, uniqueId } from "../lib/dom.js";
+import { debounce, fill, h, latest, number, select, svg, uniqueId } from "../lib/dom.js";
 import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { wordsOf } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
-import { modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
 
 const TEXT = "a young age through advanced learning though the rules taught in schools";
 const PHRASE = [20, 28]; // " advanced"
@@ -154,7 +154,7 @@ export const view = {
       const cells = [
         ["predicted there", answer.outputs[index]],
         ["logit from the phrase", number(answer.phrase[index])], ["from the rest", number(answer.rest[index])], ["from the readout's bias", number(answer.bias[index])],
-        ["probability", percent(answer.chance[index])], ["from the phrase alone", percent(answer.chance_phrase[index])], ["from the rest alone", percent(answer.chance_rest[index])],
+        ["probability", chance(answer.chance[index])], ["from the phrase alone", chance(answer.chance_phrase[index])], ["from the rest alone", chance(answer.chance_rest[index])],
       ];
       if (chosen.look !== "predicted") cells[0][0] = "looked at";
       fill(facts, h("div", {}, h("dt", {}, "output"), h("dd", {}, `${looked + 1} “${named(answer.symbols[looked])}”`)), cells.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
