@@ -2,10 +2,24 @@
 
 from rote.commands.connecting import Connectivity
 from rote.commands.exploring import Explore
+from rote.commands.joining import Worker
 from rote.commands.reproducing import Reproduce
 from rote.commands.results import Cite, Claims, Report
 from rote.commands.runs import Runs
 from rote.commands.searching import Search
 from rote.commands.studying import List, Run, Show
 
-__all__ = ["Cite", "Claims", "Connectivity", "Explore", "List", "Report", "Reproduce", "Run", "Runs", "Search", "Show"]
+__all__ = [
+    "Cite",
+    "Claims",
+    "Connectivity",
+    "Explore",
+    "List",
+    "Report",
+    "Reproduce",
+    "Run",
+    "Runs",
+    "Search",
+    "Show",
+    "Worker",
+]

@@ -23,6 +23,10 @@ def option(metavar: str | None, help: str) -> Any:
 
 Folder = Annotated[str | None, option("DIR", "Folder of the runs. Default: $ROTE_HOME, else ./rote-store.")]
 Workers = Annotated[int | None, option("N", "Worker processes. Default: the cores of this machine.")]
+Cluster = Annotated[
+    str | None,
+    option("ADDRESS", "Run on the workers of a dask scheduler, as tcp://host:8786, or slurm. See: rote worker."),
+]
 Device = Annotated[str, arg(metavar="NAME", help="auto, cpu, cuda, cuda:0, mps.")]
 Json = Annotated[bool, option(None, "Print JSON for other programs.")]
 PresetFilter = Annotated[str | None, option("NAME", "Only results of this preset. Default: the most thorough.")]

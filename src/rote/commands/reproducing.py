@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from rote.commands.options import Device, Folder, Workers, err_console, open_store, option, out_console
+from rote.commands.options import Cluster, Device, Folder, Workers, err_console, open_store, option, out_console
 from rote.commands.studying import studies_of
 from rote.errors import RunFailedError, StoreError
 
@@ -36,6 +36,7 @@ class Reproduce:
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
     out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
     workers: Workers = None
+    cluster: Cluster = None
     device: Device = "auto"
     store: Folder = None
 
@@ -50,7 +51,7 @@ class Reproduce:
         for name in names:
             studies[name]().resolve(self.preset, {})
         check_report_folder(self.out)
-        lab = Laboratory(store, workers=self.workers, device=self.device)
+        lab = Laboratory(store, workers=self.workers, cluster=self.cluster, device=self.device)
         lab.check()
         agenda = Agenda(expected_times(store, names, self.preset, lab.workers))
         failed: list[str] = []
@@ -75,7 +76,7 @@ class Reproduce:
 
         console = err_console()
         with Display(console) as display:
-            lab = Laboratory(store, workers=self.workers, device=self.device, display=display)
+            lab = Laboratory(store, workers=self.workers, cluster=self.cluster, device=self.device, display=display)
             result = lab.run(name, self.preset)
         console.print(f"  Runs: {result.computed} computed, {result.reused} reused", highlight=False)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from rote.commands.options import (
+    Cluster,
     Device,
     Folder,
     Json,
@@ -46,6 +47,7 @@ class Run:
         int | None, option("N", "Number of random seeds, counted from 0. Default: as the preset says.")
     ] = None
     workers: Workers = None
+    cluster: Cluster = None
     device: Device = "auto"
     store: Folder = None
     json: Json = False
@@ -60,7 +62,9 @@ class Run:
                 raise UsageError(f"Seeds are given twice: --seeds {self.seeds} and seeds={overrides['seeds']}.")
             overrides["seeds"] = self.seeds
         with Display(err_console()) as display:
-            lab = Laboratory(open_store(self.store), workers=self.workers, device=self.device, display=display)
+            lab = Laboratory(
+                open_store(self.store), workers=self.workers, cluster=self.cluster, device=self.device, display=display
+            )
             result = lab.run(self.study, self.preset, overrides)
         show_result(result, as_json=self.json)
         return 0

@@ -21,6 +21,7 @@ from rote.errors import (
     UsageError,
 )
 from rote.store import FinishedRun, Request, Store, Table, canonical, digest, read_document, write_document
+from rote.studies.cluster import Cluster
 from rote.studies.ledger import judged
 from rote.studies.orders import LOCKED_AGAIN, Order, Orders
 from rote.studies.perform import perform, threads, told_as_failures
@@ -71,24 +72,36 @@ class _Done:
 
 
 class Laboratory:
-    """Runs studies on a store with worker processes: ``Laboratory(Store("store")).run("plane", "quick", {})``."""
+    """Runs studies on a store with worker processes: ``Laboratory(Store("store")).run("plane", "quick", {})``.
+
+    With ``cluster``, the address of a dask scheduler, the workers are those that have joined it.
+    """
 
     def __init__(
-        self, store: Store, *, workers: int | None = None, device: str = "auto", display: Display | None = None
+        self,
+        store: Store,
+        *,
+        workers: int | None = None,
+        cluster: str | None = None,
+        device: str = "auto",
+        display: Display | None = None,
     ) -> None:
         if workers is not None and workers < 1:
             raise UsageError(f"'workers' must be at least 1. Got {workers}.")
         self.store, self.device = store, device
         self.workers = workers or cores()
         self.display = display or Display()
+        self.cluster = None if cluster is None else Cluster(store, cluster, self.display, workers)
 
     def check(self) -> None:
-        """Device, environment and store: a UsageError now, not in the middle of the work."""
-        if self.device not in ("auto", "cpu"):
+        """Device, environment, store and cluster: a UsageError now, not in the middle of the work."""
+        if self.cluster is None and self.device not in ("auto", "cpu"):
             from rote.training import choose_device
 
             choose_device(self.device)
         checkpoint_seconds()
+        if self.cluster is not None:
+            self.cluster.check()
         self.store.check_writable()
 
     def run(self, name: str, preset: str = "quick", overrides: Mapping[str, object] | None = None) -> Result:
@@ -151,7 +164,9 @@ class Laboratory:
         orders = [wanted[request] for request in missing]
         each = max(studies[request.study].threads for request in missing)
         workers = max(1, self.workers // each)
-        if workers == 1 or "__main__" in modules.values():
+        if self.cluster is not None:
+            failures = self.cluster.perform(orders)
+        elif workers == 1 or "__main__" in modules.values():
             failures = self._perform_here(orders)
         else:
             failures = Supervisor(self.store, workers, self.display).perform(orders)
@@ -196,7 +211,7 @@ class Laboratory:
                 time.sleep(LOCKED_AGAIN)
 
     def _warm_up(self) -> None:
-        if self.workers > 1:
+        if self.cluster is None and self.workers > 1:
             nursery.warm_up()
 
     def _with_engine(self, study: Study[Any], config: Any) -> Any:

@@ -1,0 +1,287 @@
+"""Runs on many machines: the same orders as on one, given to dask.distributed (``pip install 'rote[cluster]'``).
+
+Workers that see the store's folder, locks included, write into it. Others compute in a folder of their own, and the
+files of the run are sent back. A run whose worker is lost goes to another one; where the store is seen, from its last
+checkpoint. Dask speaks pickle between its processes: the machines and the network must be trusted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib
+import logging
+import os
+import queue
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rote.errors import InterruptedRunError, RunFailedError, StoreError, UsageError
+from rote.store import Request, Store
+from rote.store.parcel import pack, unpack
+from rote.studies import remote
+from rote.studies.orders import ATTEMPTS, LOCKED_AGAIN, Order
+from rote.studies.progress import Display, Line
+from rote.studies.supervisor import mark_failed, sigterm_as_ctrl_c
+
+CONNECT = 5.0  # seconds to find the scheduler
+RECONNECT = 300.0  # seconds that a scheduler may be away in the middle of the work
+STOPPING = 60.0  # seconds for runs to end their step after Ctrl-C
+
+
+def check_address(address: str) -> None:
+    """What is wrong with it can be told before anything is imported."""
+    if address != "slurm" and not re.fullmatch(r"(tcp|tls)://([^/:]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", address):
+        raise UsageError(f"Expected a scheduler as tcp://HOST:PORT or tls://HOST:PORT, or slurm. Got {address!r}.")
+
+
+class Cluster:
+    """``Cluster(store, "tcp://host:8786", display).perform(orders)``, as ``Supervisor`` does on one machine."""
+
+    def __init__(self, store: Store, address: str, display: Display, workers: int | None = None) -> None:
+        check_address(address)
+        self.store, self.address, self.display, self.workers = store, address, display, workers
+        self.name = secrets.token_hex(4)
+        self.ended: queue.SimpleQueue[tuple[Order, Any]] = queue.SimpleQueue()
+        self.lines: dict[str, Line] = {}
+        self.failures: dict[Request, str] = {}
+        self.deaths: Counter[Request] = Counter()
+        self.blind = False  # whether some worker does not see the store
+
+    def check(self) -> None:
+        """Is there a scheduler, and are its workers of our version? A UsageError before anything starts."""
+        if self.address == "slurm":
+            _jobqueue()
+            return
+        with _connected(self.address) as client:
+            self._check_versions(client)
+
+    def perform(self, orders: Sequence[Order]) -> dict[Request, str]:
+        """Perform all; returns the reasons of those that failed. Ctrl-C stops each after its current step."""
+        for order in orders:
+            if order.module == "__main__":
+                raise UsageError(
+                    f"The study {order.request.study!r} is in this script, where no other machine finds it."
+                )
+        self.open, self.total = {order.request.id: order for order in orders}, len(orders)
+        self.all = self.display.overall(self.total)
+        with sigterm_as_ctrl_c(), self._token() as self.token, self._scheduler() as address:
+            patience = 0.0
+            while self.open:
+                with _connected(address, patience) as client:
+                    self._check_versions(client)
+                    self._work(client)
+                patience = RECONNECT  # a scheduler that was there may be restarted
+        self.all.remove()
+        return self.failures
+
+    # One connection to a scheduler
+
+    def _work(self, client: Any) -> None:
+        """Until all are done, or the scheduler is gone."""
+        client.subscribe_topic(f"rote-{self.name}", self._told)
+        self.running: set[str] = set()
+        self.futures: dict[str, Any] = {}
+        self.later: list[tuple[float, Order]] = []
+        try:
+            if not client.scheduler_info()["workers"]:
+                self.display.say(f"Waiting for workers. On each machine: rote worker {client.scheduler.address}")
+            for order in self.open.values():
+                self._submit(client, order)
+            while self.open and client.status == "running":
+                self._turn(client)
+        except KeyboardInterrupt:
+            self._stop(client)
+            raise InterruptedRunError("Stopped; every run keeps its last step.") from None
+        finally:
+            for line in self.lines.values():
+                line.remove()
+            self.lines.clear()
+        if self.open:
+            self.display.say(f"Lost the scheduler at {self.address}; going on when it is back.")
+
+    def _turn(self, client: Any) -> None:
+        now = time.monotonic()
+        for when, order in list(self.later):
+            if when <= now:
+                self.later.remove((when, order))
+                self._submit(client, order)
+        with contextlib.suppress(queue.Empty):
+            order, future = self.ended.get(timeout=0.2)
+            if self.futures.get(order.request.id) is future:
+                self._take(order, future)
+
+    def _submit(self, client: Any, order: Order) -> None:
+        sent = None
+        if self.blind:
+            requests = [order.request, *order.needs]
+            packed = [(request.to_plain(), pack(self.store.folder(request))) for request in requests]
+            sent = client.scatter(packed, hash=False)
+        future = client.submit(
+            remote.perform_order, self.name, str(self.store.root), self.token, remote.versions(), order.to_plain(),
+            sent, pure=False, key=f"rote-{order.request.id}-{secrets.token_hex(4)}",
+        )  # fmt: skip
+        self.futures[order.request.id] = future
+        future.add_done_callback(lambda future: self.ended.put((order, future)))
+
+    def _take(self, order: Order, future: Any) -> None:
+        """What became of one order."""
+        self.running.discard(order.request.id)
+        if line := self.lines.pop(order.request.id, None):
+            line.remove()
+        if future.status == "cancelled":  # with its scheduler: it is submitted to the next one
+            return
+        if future.status == "error":
+            error = future.exception()
+            self._fail(order, f"Its worker failed: {type(error).__name__}: {' '.join(str(error).split())}")
+            return
+        answer = future.result()
+        status = answer["status"]
+        if answer.get("files"):
+            try:
+                unpack(self.store, order.request, answer["files"])
+            except StoreError as error:
+                status, answer = "failed", {"error": str(error)}
+        if status == "unseen":
+            self.blind = True
+            self.later.append((0.0, order))
+        elif status == "locked":
+            self.later.append((time.monotonic() + LOCKED_AGAIN, order))
+        elif status == "refused":
+            raise UsageError(f"{answer['error']} {REMEDY}")
+        elif status in ("died", "interrupted"):
+            self._died(order, answer)
+        elif status == "failed":
+            self._settle(order, answer["error"])
+        else:
+            self._settle(order)
+
+    def _died(self, order: Order, answer: dict[str, Any]) -> None:
+        self.deaths[order.request] += 1
+        how = f"exit code {answer['exit']}" if answer.get("exit") is not None else "it was asked to stop"
+        if self.deaths[order.request] < ATTEMPTS:
+            self.display.say(f"The worker of {order.label} died ({how}); its run is taken up again.")
+            self.later.append((0.0, order))
+        else:
+            self._fail(order, f"Its worker died {ATTEMPTS} times ({how}).")
+
+    def _fail(self, order: Order, reason: str) -> None:
+        mark_failed(self.store, order, reason)
+        self._settle(order, reason)
+
+    def _settle(self, order: Order, failure: str | None = None) -> None:
+        if failure is not None:
+            self.failures[order.request] = failure
+        del self.open[order.request.id]
+        self.all.advance(self.total - len(self.open), self.total)
+
+    def _told(self, event: tuple[float, dict[str, Any]]) -> None:
+        """Progress, in the thread of dask's client."""
+        message = event[1]
+        order = self.open.get(message["run"])
+        if order is None:
+            return
+        if message["run"] not in self.lines:
+            self.running.add(message["run"])
+            self.lines[message["run"]] = self.display.line(message["host"])
+            self.lines[message["run"]].show(order.label)
+        if message["total"]:
+            self.lines[message["run"]].advance(message["done"], message["total"])
+
+    def _stop(self, client: Any) -> None:
+        """Runs that have begun end their step and answer; the others are not begun."""
+        with contextlib.suppress(OSError, TimeoutError):
+            client.run(remote.stop, self.name)
+        end = time.monotonic() + STOPPING
+        while self.running and client.status == "running" and time.monotonic() < end:
+            with contextlib.suppress(queue.Empty):
+                order, future = self.ended.get(timeout=0.2)
+                self.running.discard(order.request.id)
+                if future.status == "finished" and future.result().get("files"):
+                    unpack(self.store, order.request, future.result()["files"])
+        client.cancel(list(self.futures.values()))
+
+    # Before and after
+
+    @contextlib.contextmanager
+    def _scheduler(self) -> Iterator[str]:
+        """The address; for Slurm, workers as jobs, as the configuration of dask-jobqueue describes them."""
+        if self.address != "slurm":
+            yield self.address
+            return
+        with _jobqueue().SLURMCluster() as cluster:
+            cluster.scale(jobs=self.workers or 1)
+            yield cluster.scheduler_address
+
+    def _check_versions(self, client: Any) -> None:
+        here = remote.versions()
+        for worker, there in client.run(remote.versions, on_error="return").items():
+            if isinstance(there, Exception):
+                raise UsageError(f"The worker at {worker} cannot run Rote: {there}. {REMEDY}")
+            if there != here:
+                raise UsageError(f"{remote.mismatch(worker, there, here)} {REMEDY}")
+
+    @contextlib.contextmanager
+    def _token(self) -> Iterator[str]:
+        """A locked file: a worker that sees it, and that it is locked, can work in this store."""
+        for path in self.store.root.glob(".shared-*"):  # of a command that was killed
+            if not remote.sees(str(self.store.root), path.name):
+                path.unlink(missing_ok=True)
+        path = self.store.root / f".shared-{self.name}"
+        with path.open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                yield path.name
+            finally:
+                os.unlink(path)
+
+
+REMEDY = "Install the same versions on every machine."
+
+
+@contextlib.contextmanager
+def _connected(address: str, patience: float = 0.0) -> Iterator[Any]:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            client = _dask().Client(address, timeout=CONNECT, set_as_default=False)
+            break
+        except (OSError, TimeoutError) as error:
+            if time.monotonic() > end:
+                raise _unreachable(address, error, patience) from None
+            time.sleep(0.5)
+    try:
+        yield client
+    finally:
+        client.close(timeout=CONNECT)
+
+
+def _unreachable(address: str, error: Exception, patience: float) -> UsageError | RunFailedError:
+    if patience:
+        return RunFailedError(
+            f"The scheduler at {address} has not come back for {patience:.0f} s. What is finished is kept; give the "
+            "same command again to go on."
+        )
+    return UsageError(
+        f"No scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler --host HOST"
+    )
+
+
+def _dask() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("--cluster needs dask. Install it with: pip install 'rote[cluster]'") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told by us
+    return distributed
+
+
+def _jobqueue() -> Any:
+    try:
+        return importlib.import_module("dask_jobqueue")
+    except ImportError:
+        raise UsageError("--cluster slurm needs dask-jobqueue. Install it with: pip install dask-jobqueue") from None
