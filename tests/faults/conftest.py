@@ -1,10 +1,33 @@
-"""One process that has imported torch serves all of these tests."""
+"""Studies of these tests, and one process that has imported torch for all of them."""
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
 
-from rote.studies import processes
+import deadly_study
+import pytest
+import tiny_study
+
+from rote.studies import processes, studies
+
+CLASSES = (tiny_study.Tiny, deadly_study.Deadly, deadly_study.Threaded)
+
+
+def forget() -> None:
+    for study in CLASSES:
+        studies._registered.pop(study.name, None)
+        studies._loaded.pop(study.name, None)
+
+
+forget()  # other tests look at all studies that there are
+
+
+@pytest.fixture(autouse=True, scope="package")
+def own_studies() -> Iterator[None]:
+    for study in CLASSES:
+        studies.register(study.name)(study)
+    yield
+    forget()
 
 
 @pytest.fixture(autouse=True)

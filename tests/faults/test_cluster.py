@@ -19,7 +19,6 @@ from typing import Any
 
 import deadly_study
 import pytest
-import tiny_study
 from rich.console import Console
 from test_workers import records, results
 
@@ -28,7 +27,6 @@ from rote.store import Record, Store
 from rote.studies import Display, Laboratory, cluster, remote
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-assert tiny_study, deadly_study
 
 
 class Machines:

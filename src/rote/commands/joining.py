@@ -18,10 +18,11 @@ class Worker:
     Every machine needs the same versions of Rote, torch and Python. Where it does not see the store's folder, results
     are sent back. Dask trusts whoever reaches it: use a private network, or tls:// with certificates.
 
+    A scheduler is started with ``dask scheduler --host 127.0.0.1``; then ``rote run plane --cluster`` with its address.
+
     Try:
-      dask scheduler --host 127.0.0.1 --port 8786
       rote worker tcp://127.0.0.1:8786
-      rote run plane --cluster tcp://127.0.0.1:8786
+      rote worker tcp://127.0.0.1:8786 --workers 4
     """
 
     address: Annotated[Positional[str], arg(metavar="ADDRESS", help="Of the scheduler, as it prints it.")]
