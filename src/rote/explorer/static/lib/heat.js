@@ -94,7 +94,16 @@ export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: 
       draw();
     },
     cursor: (row, column) => point(row, column, false),
-    picture: () => canvas.toDataURL("image/png"),
+    // Every number as a block of pixels, so that it stays one however the picture is drawn.
+    picture(wide = 900) {
+      const large = h("canvas", {});
+      const [across, down] = [Math.max(1, Math.round(wide / canvas.width)), Math.max(1, Math.round(wide / 2 / canvas.height))];
+      [large.width, large.height] = [canvas.width * across, canvas.height * down];
+      const pen = large.getContext("2d");
+      pen.imageSmoothingEnabled = false;
+      pen.drawImage(canvas, 0, 0, large.width, large.height);
+      return large.toDataURL("image/png");
+    },
     destroy: end,
   };
 }

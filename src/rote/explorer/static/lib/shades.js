@@ -1,6 +1,6 @@
 // Colors of values behind text: from paper to a blue (or an orange, below 0) on which the ink still reads well.
 import { diverging, inkOn, onTheme, sequential } from "./color.js";
-import { h, number, svg } from "./dom.js";
+import { h, svg } from "./dom.js";
 
 const STEPS = 64;
 const STRONGEST = 0.62; // of the color scale
@@ -34,28 +34,38 @@ export function colorBar() {
   const element = h("p", { class: "color-bar" }, low, bar, high, what);
   return {
     element,
-    update({ signed, most, measure, relative }) {
+    update({ signed, low: from, high: to, measure }) {
       const context = bar.getContext("2d");
       for (let at = 0; at < 128; at += 1) {
         context.fillStyle = shade(signed ? (2 * at) / 127 - 1 : at / 127, signed)[0];
         context.fillRect(at, 0, 1, 1);
       }
-      const end = relative ? "1" : number(most);
-      low.textContent = signed ? `−${end}` : "0";
-      high.textContent = end;
+      low.textContent = from;
+      high.textContent = to;
       what.textContent = measure;
     },
   };
 }
 
+// The color bar in a picture: ends and what is measured beside it.
+function pictureBar(y, { low, high, measure, signed }) {
+  const cells = Array.from({ length: 32 }, (_, at) => {
+    const [color] = shade(signed ? (2 * at) / 31 - 1 : at / 31, signed);
+    return svg("rect", { x: 40 + 4 * at, y: y - 10, width: 4, height: 12, fill: color === "transparent" ? "var(--raised)" : color });
+  });
+  const label = (x, text, anchor) => svg("text", { x, y, "font-size": 12, "text-anchor": anchor, fill: "var(--muted)" }, text);
+  return [label(34, low, "end"), cells, label(174, `${high}   ${measure}`, "start")].flat();
+}
+
 // Rows of a text as a picture: [{ title, note, symbols, words, colors: at -> [background, ink], marked }].
-export function textPicture(rows, { caption = "", columns = 84 } = {}) {
+// bar: { low, high, measure, signed }, what the colors mean.
+export function textPicture(rows, { bar = null, columns = 84 } = {}) {
   const [wide, high] = [9, 24];
   const parts = [];
   let top = 24;
-  if (caption) {
-    parts.push(svg("text", { x: 0, y: top, "font-size": 12, fill: "var(--muted)" }, caption));
-    top += 28;
+  if (bar) {
+    parts.push(...pictureBar(top, bar));
+    top += 30;
   }
   for (const row of rows) {
     parts.push(svg("text", { x: 0, y: top, "font-weight": 600, "font-size": 14, fill: "var(--ink)" }, row.title));

@@ -291,10 +291,10 @@ export const view = {
       },
       svg() {
         if (!answer) return null;
-        const note = answer.suggested.map((item, index) => `${item} ${chance(answer.chances[index])}`).join("   ");
+        const note = answer.suggested.map((item, index) => `${item} ${chance(answer.chances[index])}`).join(" · ");
         const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors: (at) => unitColor(at) }]);
         const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
-        picture.append(svg("image", { x: 0, y: height, width, height: 320, preserveAspectRatio: "none", href: map.picture(), style: { "image-rendering": "pixelated" } }));
+        picture.append(svg("image", { x: 0, y: height, width, height: 320, preserveAspectRatio: "none", href: map.picture() }));
         picture.setAttribute("height", height + 330);
         picture.setAttribute("viewBox", `0 0 ${width} ${height + 330}`);
         return picture;

@@ -33,6 +33,7 @@ export const view = {
     let pinned = given.pin === "1";
     let reading = null; // the other end of a value that is read: an input of the pinned output
     let rows = [];
+    let legend = null; // what the colors mean
     const ends = [];
     const whole = () => chosen.unit === "words";
     const along = () => (chosen.view === "column" ? "column" : "row");
@@ -217,7 +218,9 @@ export const view = {
       rows.forEach(tell);
       const relative = chosen.scale === "position";
       const largest = Math.max(0, ...rows.map((row) => (row.matrix ? most(row, row.values || []) : 0)));
-      bar.update({ signed: signed(), most: largest, relative, measure: measure(relative) });
+      const end = relative ? "1" : number(largest);
+      legend = { signed: signed(), low: signed() ? `−${end}` : "0", high: end, measure: measure(relative) };
+      bar.update(legend);
       for (const map of maps) if (map.row.answer) map.cursor(placeIn(map.row), placeIn(map.row));
     }
 
@@ -447,10 +450,10 @@ export const view = {
       svg() {
         if (chosen.view === "matrix" && maps.length) return matrixPicture(maps);
         const shown = rows.filter((row) => row.matrix).map((row) => ({
-          title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${chance(row.answer.suggested_chances[placeIn(row)][index])}`).join("   ")}     ${row.target.textContent}`,
+          title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${chance(row.answer.suggested_chances[placeIn(row)][index])}`).join(" · ")}  |  ${row.target.textContent}`,
           symbols: row.answer.symbols, words: row.answer.words, colors: row.colors, marked: placeIn(row),
         }));
-        return textPicture(shown, { caption: measure(chosen.scale === "position") });
+        return textPicture(shown, { bar: legend });
       },
     };
   },
@@ -460,7 +463,7 @@ function matrixPicture(maps) {
   const side = 400;
   const parts = maps.flatMap((map, index) => [
     svg("text", { x: index * (side + 24), y: 18, "font-size": 14, fill: "var(--ink)" }, map.row.title()),
-    svg("image", { x: index * (side + 24), y: 28, width: side, height: side, href: map.picture(), style: { "image-rendering": "pixelated" } }),
+    svg("image", { x: index * (side + 24), y: 28, width: side, height: side, href: map.picture(), preserveAspectRatio: "none" }),
   ]);
   const size = { width: maps.length * (side + 24), height: side + 36 };
   return svg("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-family": "Helvetica, Arial, sans-serif" }, parts);

@@ -11,6 +11,7 @@ import { chance, modelName, modelPicker, parseModel, readable, textField, titleO
 const TEXT = "a young age through advanced learning though the rules taught in schools";
 const PHRASE = [20, 28]; // " advanced"
 const LOOKED = 31; // le|arning
+const LABELLED = 16; // units of a tree that can be named below it
 const LARGE = 0.01; // an error that makes the parts doubtful
 const OPTIONS = {
   look: { label: "Look at", values: [["predicted", "the predicted word"], ["target", "the text's own word"], ["word", "this word …"]] },
@@ -34,6 +35,7 @@ export const view = {
     let at = given.at === undefined ? (given.text === undefined ? LOOKED : null) : Number(given.at); // the output that is looked at
     let answer = null;
     let tree = null;
+    let legend = null; // what the colors mean
 
     const ask = latest((signal, body) => context.api.post("/api/decomposition/phrase", body, { signal }));
     const askTree = latest((signal, body) => context.api.post("/api/decomposition/tree", body, { signal }));
@@ -137,7 +139,8 @@ export const view = {
       notes.textContent = answer.notes.join(" ");
       notes.hidden = !answer.notes.length;
       heading.textContent = `“${spell(first, last)}”`;
-      bar.update({ signed: true, most: large(), measure: "logit that the phrase contributes, at each later output" });
+      legend = { signed: true, low: number(-large()), high: number(large()), measure: "logit that the phrase contributes, at each later output" };
+      bar.update(legend);
       const series = [["the phrase", answer.phrase], ["the rest", answer.rest]].map(([name, values]) => ({ name, points: answer.steps.map((place, index) => [place + 1, values[index]]) }));
       chart.update({ series });
       const off = answer.error > LARGE;
@@ -211,7 +214,7 @@ export const view = {
       treeBox.hidden = false;
       treeState.textContent = `Output ${tree.at + 1}, “${tree.output}”: the logit of each of the ${tree.scores.length} spans. Largest error of ${tree.measured} of them: ${number(tree.error)}.`;
       map.set({
-        rows: count, columns: 2 * count, signed: true, aspect: count > 1 ? `2 / 1` : "8 / 1", labels: count <= 16 ? tree.units.map(([first, last]) => spell(first, last)) : [],
+        rows: count, columns: 2 * count, signed: true, aspect: count > 1 ? `2 / 1` : "8 / 1", labels: count <= LABELLED ? tree.units.map(([first, last]) => spell(first, last)) : [],
         value: (row, column) => {
           const length = count - 1 - row;
           const inside = column - length;
@@ -337,14 +340,21 @@ export const view = {
       },
       svg() {
         if (!answer) return null;
-        const note = `contribution of “${spell(...span())}” to the logit at each later output`;
-        const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors, marked: at }]);
+        const [first, last] = span();
+        const painted = (place) => (place >= first && place <= last ? ["var(--published)", "var(--published-ink)"] : colors(place));
+        const note = `contribution of “${spell(first, last)}”`;
+        const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors: painted, marked: at }], { bar: legend });
         if (!tree) return picture;
         const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
-        picture.append(svg("text", { x: 0, y: height + 12, "font-size": 12, fill: "var(--muted)" }, treeState.textContent));
-        picture.append(svg("image", { x: 0, y: height + 24, width, height: width / 2, preserveAspectRatio: "none", href: map.picture(), style: { "image-rendering": "pixelated" } }));
-        picture.setAttribute("height", height + width / 2 + 30);
-        picture.setAttribute("viewBox", `0 0 ${width} ${height + width / 2 + 30}`);
+        const labels = tree.units.length <= LABELLED ? tree.units : [];
+        const middle = (index) => ((index + 0.5) * width) / tree.units.length;
+        picture.append(
+          svg("text", { x: 0, y: height + 12, "font-size": 12, fill: "var(--muted)" }, treeState.textContent),
+          svg("image", { x: 0, y: height + 24, width, height: width / 2, preserveAspectRatio: "none", href: map.picture() }),
+          ...labels.map(([from, to], index) => svg("text", { x: middle(index), y: height + width / 2 + 40, "font-size": 11, "text-anchor": "middle", fill: "var(--muted)" }, spell(from, to))),
+        );
+        picture.setAttribute("height", height + width / 2 + 50);
+        picture.setAttribute("viewBox", `0 0 ${width} ${height + width / 2 + 50}`);
         return picture;
       },
     };
