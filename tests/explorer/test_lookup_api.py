@@ -155,7 +155,7 @@ def test_a_search_that_lasts_is_asked_for_again(monkeypatch: pytest.MonkeyPatch,
     assert shelf.groups("bundled", wait=0.01) is None
     monkeypatch.setattr("rote.explorer.lookup_models.SEARCHES", 1)
     assert shelf.groups("bundled", wait=0.01) is None  # it waits already
-    monkeypatch.setattr(LookupModel, "groups", lambda self: [])
+    monkeypatch.setattr(LookupModel, "groups", lambda self, closed: [])
     shelf._one.release()
     assert shelf.groups("bundled", wait=60) == {"baseline": [], "guided": []}
 

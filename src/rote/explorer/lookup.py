@@ -75,4 +75,7 @@ def groups(body: Chosen, request: Request) -> dict[str, Any]:
 
 
 def _shelf(bench: Workbench) -> LookupShelf:
-    return _OF.setdefault(bench, LookupShelf(bench.store))
+    if bench not in _OF:
+        _OF[bench] = LookupShelf(bench.store)
+        bench.on_close(_OF[bench].close)
+    return _OF[bench]

@@ -71,7 +71,7 @@ class LookupModel:
             },
         }
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self, closed: threading.Event) -> list[dict[str, Any]]:
         """Which few units tell the table or the time step: rote.diagnose on all rows of the task."""
         from rote.analyses import diagnose
         from rote.studies.realization.inside_measures import InsideModel, position_labels
@@ -90,7 +90,7 @@ class LookupModel:
         ]  # fmt: skip
         found = []
         for part, of, label, values, labels in asked:
-            if not threading.main_thread().is_alive():
+            if closed.is_set() or not threading.main_thread().is_alive():
                 raise InterruptedRunError("The explorer was stopped.")
             probe = diagnose(values, labels, splits=SPLITS)
             found.append(
@@ -111,6 +111,14 @@ class LookupShelf:
         self._lock = threading.Lock()
         self._found: dict[tuple[str, int], Future[Groups]] = {}
         self._one = threading.Lock()  # search for groups at a time
+        self._searching: list[threading.Thread] = []
+        self._closed = threading.Event()
+
+    def close(self) -> None:
+        """End the searches, each after the probe that it is at: none may be left when Python itself ends."""
+        self._closed.set()
+        for thread in self._searching:
+            thread.join()
 
     def listing(self) -> list[Pair]:
         """The bundled pair first, then those of the store, newest first."""
@@ -148,7 +156,9 @@ class LookupShelf:
                 if sum(not other.done() for other in self._found.values()) >= SEARCHES:
                     raise BusyError("The functional groups of many models are being looked for. Try again in a moment.")
                 found = self._found[key, chosen] = Future()
-                threading.Thread(target=self._find, args=(found, opened), name="groups").start()
+                self._searching = [thread for thread in self._searching if thread.is_alive()]
+                self._searching.append(threading.Thread(target=self._find, args=(found, opened), name="groups"))
+                self._searching[-1].start()
         try:
             return found.result(wait)
         except FutureTimeoutError:
@@ -157,7 +167,7 @@ class LookupShelf:
     def _find(self, future: Future[Groups], opened: dict[str, LookupModel]) -> None:
         try:
             with self._one:
-                future.set_result({kind: model.groups() for kind, model in opened.items()})
+                future.set_result({kind: model.groups(self._closed) for kind, model in opened.items()})
         except BaseException as error:
             future.set_exception(error)
 

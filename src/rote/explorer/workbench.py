@@ -34,6 +34,7 @@ class Workbench:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="explorer")
         self._places = threading.BoundedSemaphore(WORKERS + WAITING)
         self._jobs = threading.BoundedSemaphore(JOBS)
+        self._closing: list[Callable[[], None]] = []
 
     def compute(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """``function(...)`` in the pool. Out of time, it is given up; its place is free when it ends."""
@@ -66,8 +67,16 @@ class Workbench:
 
         self._pool.submit(load)
 
+    def on_close(self, action: Callable[[], None]) -> None:
+        """To be done when the server ends."""
+        self._closing.append(action)
+
     def close(self) -> None:
+        """End the server's work: what waits is given up, what is being computed is waited for."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        for action in self._closing:
+            action()
+        self._pool.shutdown(wait=True)
 
 
 def workbench(request: Request) -> Workbench:
