@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from rote.explorer.messages import Body
+from rote.explorer.messages import Answer, Body
 from rote.explorer.plane_jobs import Job, Jobs, jobs_of
 from rote.explorer.plane_settings import PlaneSettings
 from rote.explorer.workbench import workbench
@@ -45,7 +45,7 @@ class Play(OfJob):
 
 
 @router.post("/start")
-def start(body: Start, request: Request) -> dict[str, Any]:
+def start(body: Start, request: Request) -> Answer:
     """New networks, and what they look like."""
     bench, jobs = workbench(request), _jobs(request)
 
@@ -53,27 +53,27 @@ def start(body: Start, request: Request) -> dict[str, Any]:
         job = jobs.start(body.settings)
         return {"job": job.id, **job.look(body.focus)}
 
-    return bench.compute(first)
+    return Answer(bench.compute(first))
 
 
 @router.post("/step")
-def step(body: Step, request: Request) -> dict[str, Any]:
+def step(body: Step, request: Request) -> Answer:
     job = _jobs(request).find(body.job)
-    return {"frame": workbench(request).compute(job.step, body.updates, body.focus)}
+    return Answer({"frame": workbench(request).compute(job.step, body.updates, body.focus)})
 
 
 @router.post("/change")
-def change(body: Change, request: Request) -> dict[str, Any]:
+def change(body: Change, request: Request) -> Answer:
     """Other settings: live, or with new networks where these have another shape or seed."""
     job = _jobs(request).find(body.job)
-    return workbench(request).compute(job.change, body.settings, body.focus)
+    return Answer(workbench(request).compute(job.change, body.settings, body.focus))
 
 
 @router.post("/reset")
-def reset(body: OfJob, request: Request) -> dict[str, Any]:
+def reset(body: OfJob, request: Request) -> Answer:
     """The same networks as at step 0."""
     job = _jobs(request).find(body.job)
-    return workbench(request).compute(job.reset, body.focus)
+    return Answer(workbench(request).compute(job.reset, body.focus))
 
 
 @router.post("/play")
@@ -85,18 +85,18 @@ async def play(body: Play, request: Request) -> StreamingResponse:
 
 
 @router.post("/pause")
-def pause(body: OfJob, request: Request) -> dict[str, Any]:
+def pause(body: OfJob, request: Request) -> Answer:
     job = _jobs(request).find(body.job)
     job.pause()
-    return {"frame": workbench(request).compute(job.step, 0, body.focus)}
+    return Answer({"frame": workbench(request).compute(job.step, 0, body.focus)})
 
 
 @router.post("/stop")
-def stop(body: OfJob, request: Request) -> dict[str, Any]:
+def stop(body: OfJob, request: Request) -> Answer:
     """The page is left: free the job's place."""
     jobs = _jobs(request)
     jobs.stop(jobs.find(body.job))
-    return {"stopped": body.job}
+    return Answer({"stopped": body.job})
 
 
 async def _lines(jobs: Jobs, job: Job, body: Play) -> AsyncIterator[str]:

@@ -44,7 +44,7 @@ export function heatMap({ label, read }) {
     const at = place();
     const [rows, columns] = [shown.rows.length, shown.columns.length];
     const [width, bottom] = [at.left + at.cell * columns + 2, at.top + at.height * rows];
-    const parts = [svg("image", { x: at.left, y: at.top, width: at.cell * columns, height: at.height * rows, href: picture(), preserveAspectRatio: "none", style: { "image-rendering": "pixelated" } })];
+    const parts = [svg("image", { x: at.left, y: at.top, width: at.cell * columns, height: at.height * rows, href: picture(), preserveAspectRatio: "none", "image-rendering": "pixelated" })];
     shown.rows.forEach((name, row) => parts.push(text(name, { x: at.left - 8, y: at.top + at.height * (row + 0.5) + 4, "text-anchor": "end", fill: "var(--ink)" })));
     shown.columns.forEach((name, column) => name && parts.push(text(name, { x: at.left + at.cell * (column + 0.5), y: 13, "text-anchor": "middle" })));
     for (const [row, column] of shown.outlined) parts.push(svg("rect", { x: at.left + at.cell * column + 1, y: at.top + at.height * row + 1, width: at.cell - 2, height: at.height - 2, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5, "stroke-dasharray": "3 2" }));

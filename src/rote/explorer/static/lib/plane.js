@@ -55,26 +55,29 @@ function picture(values, side, power) {
 
 function drawField(pen, values, side, left, top, size, power) {
   pen.imageSmoothingEnabled = true;
-  pen.imageSmoothingQuality = "high";
   pen.drawImage(picture(values, side, power), left, top, size, size);
 }
+
+const CORNERS = [[0, 0], [1, 0], [1, 1], [0, 1]]; // of a cell
 
 // Where a field crosses one half, as line segments [[x1, x2, x1, x2], ...] in -1..1 (marching squares).
 export function boundary(values, side) {
   const odds = Float32Array.from(values, (value) => probability(value) - 0.5);
-  const at = (i, j) => odds[i * side + j];
   const place = (index) => ((index + 0.5) / side) * 2 - 1;
   const found = [];
   for (let i = 0; i + 1 < side; i += 1) {
     for (let j = 0; j + 1 < side; j += 1) {
-      const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
+      const at = i * side + j;
+      const corner = [odds[at], odds[at + side], odds[at + side + 1], odds[at + 1]];
+      const above = (corner[0] > 0) + (corner[1] > 0) + (corner[2] > 0) + (corner[3] > 0);
+      if (above === 0 || above === 4) continue;
       const cuts = [];
       for (let edge = 0; edge < 4; edge += 1) {
-        const [a, b] = [corners[edge], corners[(edge + 1) % 4]];
-        const [from, to] = [at(...a), at(...b)];
+        const [from, to] = [corner[edge], corner[(edge + 1) % 4]];
         if (from > 0 === to > 0) continue;
         const share = from / (from - to);
-        cuts.push([place(a[0] + (b[0] - a[0]) * share), place(a[1] + (b[1] - a[1]) * share)]);
+        const [a, b] = [CORNERS[edge], CORNERS[(edge + 1) % 4]];
+        cuts.push([place(i + a[0] + (b[0] - a[0]) * share), place(j + a[1] + (b[1] - a[1]) * share)]);
       }
       for (let cut = 0; cut + 1 < cuts.length; cut += 2) found.push([...cuts[cut], ...cuts[cut + 1]]);
     }
@@ -129,17 +132,21 @@ export function drawPanel(canvas, size, { field, side, points, shown }) {
   pen.stroke();
 }
 
+// All points of a class as one path: a path each would take longer than everything else.
 function drawPoints(pen, points, x, y, radius) {
   pen.lineWidth = 0.75;
   pen.strokeStyle = PAPER[theme()];
-  points.x.forEach(([x1, x2], index) => {
-    if (Math.abs(x1) > 1 || Math.abs(x2) > 1) return;
-    pen.fillStyle = points.y[index] ? positive() : negative();
+  for (const label of [0, 1]) {
+    pen.fillStyle = label ? positive() : negative();
     pen.beginPath();
-    pen.arc(x(x1), y(x2), radius, 0, 2 * Math.PI);
+    points.x.forEach(([x1, x2], index) => {
+      if (points.y[index] !== label || Math.abs(x1) > 1 || Math.abs(x2) > 1) return;
+      pen.moveTo(x(x1) + radius, y(x2));
+      pen.arc(x(x1), y(x2), radius, 0, 2 * Math.PI);
+    });
     pen.fill();
     pen.stroke();
-  });
+  }
 }
 
 // Where the nodes of a network lie: columns of inputs, hidden layers and classes.

@@ -8,7 +8,8 @@ import { DEFAULTS, ORDER, PRESETS, Past, QUADRANTS, fromLink, presetOf, summary,
 const SIDE = 40; // points per side of a field
 const UNIT_SIDE = 16; // and of a unit's
 const NODE = 34; // pixels
-const CURVES_EVERY = 120; // milliseconds between two drawings of the curves while it plays
+const CURVES_EVERY = 150; // milliseconds between two drawings of the curves while it plays
+const CURVES_AFTER = 25; // and after the panels, which are painted first
 const MEASURES = {
   loss: { title: "Loss", label: "cross entropy, nats", axis: { from: 0 } },
   accuracy: { title: "Share right", label: "share right", axis: { from: 0, to: 1 } },
@@ -195,7 +196,13 @@ export const view = {
     }
 
     // ---- the permalink: everything that begins these networks; the step, if they were not changed on the way
+    let rememberLater = 0; // a slider moves often, and browsers limit how often the address may change
     function remember() {
+      clearTimeout(rememberLater);
+      rememberLater = setTimeout(writeLink, 150);
+    }
+
+    function writeLink() {
       const whole = open.frame && !open.playing && !open.changes.length && open.frame.step <= 10000;
       context.state.set({
         ...toLink(settings), speed: open.speed === 1 ? "" : open.speed, network: open.focus || "", step: whole && open.frame.step ? open.frame.step : "",
@@ -221,7 +228,6 @@ export const view = {
 
     const set = (key) => (value) => {
       settings[key] = typeof DEFAULTS[key] === "number" ? Number(value) : value;
-      controls();
       change();
     };
     const choice = (key, values, title = String) => {
@@ -259,7 +265,7 @@ export const view = {
         const chosen = ORDER.filter((other) => (other === name) !== settings.combinations.includes(other));
         if (!chosen.length) return context.announce("Training needs at least one quadrant.");
         settings.combinations = chosen;
-        controls();
+        choices();
         return change();
       },
     }, h("span", { class: "seen-mark", "aria-hidden": "true" })));
@@ -380,11 +386,10 @@ export const view = {
     let curvesLater = 0;
     function curves() {
       clearTimeout(curvesLater);
-      const wait = open.playing ? CURVES_EVERY - (performance.now() - curvesAt) : 0;
-      if (wait > 0) {
-        curvesLater = setTimeout(curves, wait);
-        return;
-      }
+      curvesLater = setTimeout(drawCurves, Math.max(CURVES_AFTER, open.playing ? CURVES_EVERY - (performance.now() - curvesAt) : 0));
+    }
+
+    function drawCurves() {
       curvesAt = performance.now();
       const out = unseen();
       const measure = MEASURES[open.measure];
@@ -411,7 +416,9 @@ export const view = {
         panels.style.setProperty("--across", String(Math.min(count, 2)));
         root.classList.toggle("many", count > 4);
         if (open.focus >= count) open.focus = count - 1;
+        measured = null;
       }
+      measure();
       counter.textContent = frame.step.toLocaleString("en");
       lookBack.max = past.frames.length - 1;
       lookBack.value = open.back ?? past.frames.length - 1;
@@ -426,10 +433,16 @@ export const view = {
       root.dataset.version = frame.version;
     }
 
+    // Read once for each size of the page: to read it between two changes would lay the page out again each time.
+    let measured = null;
+    function measure() {
+      measured ??= { card: cards[0]?.canvas.clientWidth || 150, sample: sample.clientWidth || 180, width: drawing.clientWidth || 400, height: drawing.clientHeight || 300 };
+    }
+
     const fieldOf = (frame, place) => frame.field.subarray(place * SIDE * SIDE, (place + 1) * SIDE * SIDE);
 
     function drawCard(item, place, frame) {
-      drawPanel(item.canvas, item.canvas.clientWidth || 150, { field: fieldOf(frame, place), side: SIDE, points: open.shown ? open.points[place] : null, shown: settings.combinations });
+      drawPanel(item.canvas, measured.card, { field: fieldOf(frame, place), side: SIDE, points: open.shown ? open.points[place] : null, shown: settings.combinations });
       const [inside, outside] = scoresOf(frame, place);
       const told = `${inside === null ? "" : `seen ${percent(inside, 0)}`}${outside === null ? "" : ` · ${word()} ${percent(outside, 0)}`}`;
       item.title.textContent = `seed ${settings.seed + place}`;
@@ -445,7 +458,7 @@ export const view = {
     }
 
     function drawSample() {
-      drawPanel(sample, sample.clientWidth || 180, { field: null, side: SIDE, points: open.points[open.focus], shown: ORDER });
+      drawPanel(sample, measured.sample, { field: null, side: SIDE, points: open.points[open.focus], shown: ORDER });
     }
 
     function drawFocus(frame) {
@@ -457,7 +470,7 @@ export const view = {
       const whole = fieldOf(frame, shown.place);
       const at = (index) => Math.min(SIDE - 1, Math.floor(((index + 0.5) / UNIT_SIDE) * SIDE));
       shown.output = Uint8Array.from({ length: UNIT_SIDE ** 2 }, (_, index) => whole[at(Math.floor(index / UNIT_SIDE)) * SIDE + at(index % UNIT_SIDE)]);
-      const [width, height] = [drawing.clientWidth || 400, drawing.clientHeight || 300];
+      const { width, height } = measured;
       const counts = [2, ...shown.biases.map((bias) => bias.length)];
       open.nodes = layout(counts, width, height, NODE);
       drawNetwork(drawing, width, height, shown, open.nodes, UNIT_SIDE);
@@ -555,7 +568,10 @@ export const view = {
       event.preventDefault();
     }
     document.addEventListener("keydown", keys);
-    const sized = new ResizeObserver(paint);
+    const sized = new ResizeObserver(() => {
+      measured = null;
+      paint();
+    });
     sized.observe(root);
     const hidden = () => document.hidden && open.playing && pause();
     document.addEventListener("visibilitychange", hidden);
@@ -569,6 +585,7 @@ export const view = {
         open.gone = true;
         open.plays += 1;
         clearTimeout(curvesLater);
+        clearTimeout(rememberLater);
         cancelAnimationFrame(painting);
         ends.forEach((end) => end());
         leave();
