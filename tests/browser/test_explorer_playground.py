@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from explorer_server import Opener, assert_accessible
 from playwright.sync_api import Page, expect
+from watched_page import Watched
 
 from rote.explorer.plane_jobs import jobs_of
 from rote.explorer.plane_session import PlaneSession
@@ -18,9 +20,15 @@ pytestmark = pytest.mark.browser
 SMALL = "playground?seeds=2&hidden=4,3"
 
 
-def opened(explorer: Opener, view: str = SMALL, **settings: object) -> Page:
+def shown(explorer: Opener, view: str = SMALL, **settings: object) -> Page:
     page = explorer.open(view, **settings)
     expect(page.locator(".view[data-step]")).to_be_attached()
+    return page
+
+
+def opened_at_step(explorer: Opener, step: int) -> Page:
+    page = shown(explorer, f"{SMALL}&step={step}")
+    expect(page.locator(".view")).to_have_attribute("data-step", str(step))
     return page
 
 
@@ -42,7 +50,7 @@ def pixels(page: Page, card: int = 0) -> str:
 
 
 def test_space_plays_and_pauses_arrow_steps_and_r_resets(explorer: Opener) -> None:
-    page = opened(explorer)
+    page = shown(explorer)
     first = pixels(page)
     page.keyboard.press("ArrowRight")
     expect(page.locator(".view")).to_have_attribute("data-step", "1")
@@ -59,7 +67,7 @@ def test_space_plays_and_pauses_arrow_steps_and_r_resets(explorer: Opener) -> No
 
 
 def test_keys_belong_to_a_field_that_has_the_focus(explorer: Opener) -> None:
-    page = opened(explorer)
+    page = shown(explorer)
     page.get_by_label("First seed").focus()
     for key in ("Space", "ArrowRight", "r"):
         page.keyboard.press(key)
@@ -70,7 +78,7 @@ def test_keys_belong_to_a_field_that_has_the_focus(explorer: Opener) -> None:
 
 
 def test_what_is_shown_is_what_python_computes(explorer: Opener) -> None:
-    page = opened(explorer, f"{SMALL}&step=20&learning_rate=0.3")
+    page = shown(explorer, f"{SMALL}&step=20&learning_rate=0.3")
     expect(page.locator(".view")).to_have_attribute("data-step", "20")
     session = PlaneSession(PlaneSettings(seeds=2, hidden=(4, 3), learning_rate=0.3))
     session.advance(20)
@@ -85,7 +93,7 @@ def test_what_is_shown_is_what_python_computes(explorer: Opener) -> None:
 
 
 def test_a_click_on_a_quadrant_changes_what_training_shows(explorer: Opener) -> None:
-    page = opened(explorer)
+    page = shown(explorer)
     corner = page.get_by_role("button", name="quadrant upper right")
     expect(corner).to_have_attribute("aria-pressed", "false")
     page.locator(".quadrant.q11").click()
@@ -102,7 +110,7 @@ def test_a_click_on_a_quadrant_changes_what_training_shows(explorer: Opener) -> 
 
 
 def test_live_settings_keep_the_networks_and_another_shape_begins_again(explorer: Opener) -> None:
-    page = opened(explorer)
+    page = shown(explorer)
     page.get_by_label("Updates per frame").select_option("16")
     page.get_by_role("button", name="Step", exact=True).click()
     expect(page.locator(".view")).to_have_attribute("data-step", "16")
@@ -119,7 +127,7 @@ def test_live_settings_keep_the_networks_and_another_shape_begins_again(explorer
 
 
 def test_looking_back_shows_an_earlier_step(explorer: Opener) -> None:
-    page = opened(explorer)
+    page = shown(explorer)
     first = pixels(page)
     for _ in range(3):
         page.get_by_role("button", name="Step", exact=True).click()
@@ -132,7 +140,7 @@ def test_looking_back_shows_an_earlier_step(explorer: Opener) -> None:
 
 def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:
     jobs = jobs_of(explorer.server.workbench)
-    page = opened(explorer)
+    page = shown(explorer)
     running = jobs.running()
     assert running >= 1
     page.goto(f"{explorer.url}#/runs")
@@ -141,7 +149,7 @@ def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:
 
 
 def test_what_is_shown_can_be_taken_away(explorer: Opener) -> None:
-    page = opened(explorer, f"{SMALL}&step=2")
+    page = shown(explorer, f"{SMALL}&step=2")
     expect(page.locator(".view")).to_have_attribute("data-step", "2")
     found = page.evaluate(
         """async () => {
@@ -169,8 +177,26 @@ def test_what_is_shown_can_be_taken_away(explorer: Opener) -> None:
     assert "data:image/png" in taken["drawn"]
 
 
+def test_a_saved_page_shows_the_step_at_which_it_was_saved(
+    explorer: Opener, opened: Callable[..., Watched], tmp_path: Path
+) -> None:
+    page = opened_at_step(explorer, 3)
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as started:
+        page.get_by_role("menuitem", name="Offline HTML").click()
+    started.value.save_as(tmp_path / "saved.html")
+    saved = opened(tmp_path / "saved.html").page
+    expect(saved.locator(".view")).to_have_attribute("data-step", "3")
+    assert pixels(saved) == pixels(page)
+    saved.get_by_label("Look back").focus()
+    saved.keyboard.press("Home")
+    expect(saved.locator(".view")).to_have_attribute("data-step", "0")
+    saved.get_by_role("button", name="Step", exact=True).click()
+    expect(saved.get_by_role("alert")).to_contain_text("needs the live explorer")
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
 def test_anybody_can_use_it(explorer: Opener, scheme: str, width: int) -> None:
-    page = opened(explorer, color_scheme=scheme, width=width)
+    page = shown(explorer, color_scheme=scheme, width=width)
     assert_accessible(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -124,6 +124,7 @@ export function recordedApi(answers) {
     return text;
   };
   return {
+    recorded: true,
     get: async (path) => JSON.parse(found("GET", path)),
     post: async (path, body) => JSON.parse(found("POST", path, body)),
     send() {},

@@ -1,4 +1,5 @@
 // The export menu: what is shown, as a file or a link.
+import { question } from "./api.js";
 import { h } from "./dom.js";
 import { bundle } from "./bundle.js";
 import { picture } from "./picture.js";
@@ -53,6 +54,7 @@ async function made(kind, open) {
   }
   await recording.settled();
   if (kind === "html") {
+    shown.keep((path, body, answer) => recording.keep(question("POST", path, body), JSON.stringify(answer)));
     save(`${name}.html`, new Blob([await bundle(open, recording, state.get())], { type: "text/html" }));
     return `Saved ${name}.html.`;
   }

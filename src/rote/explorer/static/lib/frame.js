@@ -37,6 +37,8 @@ export function frame(view, { api, state, announce, models }) {
     },
     unmount: () => mounted.unmount && mounted.unmount(),
     data: () => mounted.data && mounted.data(),
+    // Before it is written to a file: remember(path, body, answer) adds what the file's view will ask for.
+    keep: (remember) => mounted.keep && mounted.keep(remember),
     svg: () => mounted.svg && mounted.svg(),
   };
 }

@@ -58,6 +58,18 @@ export const view = {
       return null;
     }
 
+    // In a file: what was there when it was written. Training needs a server.
+    async function recall() {
+      try {
+        const kept = await context.api.post(`${BASE}/past`, {});
+        open.job = "recorded";
+        open.changes = kept.changes;
+        kept.frames.forEach((frame) => take({ frame, points: kept.points }));
+      } catch (error) {
+        context.fail(error);
+      }
+    }
+
     // A request about the running job; one that has ended meanwhile is begun again.
     async function ask(route, body) {
       try {
@@ -578,7 +590,8 @@ export const view = {
     const left = () => leave();
     window.addEventListener("pagehide", left);
     ends.push(onTheme(paint), () => sized.disconnect(), () => document.removeEventListener("keydown", keys), () => document.removeEventListener("visibilitychange", hidden), () => window.removeEventListener("pagehide", left));
-    begin(Math.min(10000, Math.max(0, Number(link.step) || 0)));
+    if (context.api.recorded) recall();
+    else begin(Math.min(10000, Math.max(0, Number(link.step) || 0)));
 
     return {
       unmount() {
@@ -594,6 +607,10 @@ export const view = {
         const columns = ["step", "seed", "training loss", ...ORDER.map((name) => `loss ${name}`), ...ORDER.map((name) => `right ${name}`), ...["alone", "given", "gradient"].flatMap((name) => [`${name} X1`, `${name} X2`])];
         const rows = past.frames.flatMap((frame) => frame.train.map((loss, place) => [frame.step, settings.seed + place, loss, ...frame.loss[place], ...frame.accuracy[place], ...frame.alone[place], ...frame.given[place], ...frame.gradient[place]]));
         return { columns, rows };
+      },
+      keep(remember) {
+        const frames = past.frames.map(({ field: _, network: shown, ...frame }, index) => (index === past.frames.length - 1 && shown ? { ...frame, network: { ...shown, output: undefined } } : frame));
+        remember(`${BASE}/past`, {}, { frames, points: open.points, changes: open.changes });
       },
       svg: () => exported(cards, lossChart.svg(), bitsChart.svg()),
     };
