@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
+import run_markdown
 
 import rote
-from rote.cli import run_command
+from rote.cli import COMMANDS, run_command
+from rote.commands import Connectivity
+from rote.commands.arguments import parse
+from rote.explorer.linking import LIMIT
+from rote.explorer.phrases import TREE, WORDS
 
 TEXT = "a young age through advanced learning"
 
@@ -77,3 +84,16 @@ def test_mistakes_are_told_in_one_line(capsys: pytest.CaptureFixture[str], words
     told = capsys.readouterr().err
     assert error in told
     assert told.count("\n") == 1
+
+
+def test_the_page_on_texts_says_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Python runs, its commands parse, its bounds are those of the code."""
+    page = Path(__file__).parents[2] / "docs" / "texts.md"
+    monkeypatch.chdir(tmp_path)
+    assert run_markdown.run(page) == []
+    assert "<!doctype html>" in (tmp_path / "connectivity.html").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert f"at most {LIMIT} symbols" in text
+    assert f"at most {TREE} symbols or {WORDS} words" in text
+    for line in re.findall(r"^rote connectivity .*$", text, re.MULTILINE):
+        assert isinstance(parse(shlex.split(line)[1:], COMMANDS), Connectivity)
