@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from rote.commands import Cite, Claims, Connectivity, Explore, List, Report, Reproduce, Run, Runs, Search, Show, Worker
+from rote.commands import Cite, Claims, Connectivity, Explore, List, Report, Reproduce, Run, Runs, Show, Sweep, Worker
 from rote.commands.arguments import parse
 from rote.errors import InterruptedRunError, RoteError
 
@@ -32,7 +32,7 @@ class Completion:
 
 
 COMMANDS = {
-    "reproduce": Reproduce, "run": Run, "search": Search, "list": List, "show": Show, "runs": Runs, "claims": Claims,
+    "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "runs": Runs, "claims": Claims,
     "report": Report, "connectivity": Connectivity, "explore": Explore, "cite": Cite, "worker": Worker,
     "completion": Completion,
 }  # fmt: skip

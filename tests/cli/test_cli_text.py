@@ -115,36 +115,6 @@ def test_other_text_in_the_same_file_is_computed_anew(call, folder):
     assert "2 computed, 0 reused" in other.err
 
 
-def test_a_search_lists_its_trials_with_the_best_first_and_computes_none_twice(call):
-    grid = ("search", "classification", "model.hidden=2,4", "training.learning_rate=0.01", "seeds=1")
-    words = (*grid, "--preset", "smoke", "--workers", "1", "--store", "store", "--json")
-    rows = json.loads(call(*words).out)
-    assert sorted(row["model.hidden"] for row in rows) == ["2", "4"]
-    assert rows[0]["score"] >= rows[1]["score"]
-    assert set(rows[0]) == {"model.hidden", "score", "run"}
-    before = len(Store("store").runs())
-    again = call(*words[:-1]).out
-    assert again.index(rows[0]["run"]) < again.index(rows[1]["run"])
-    assert re.search(r"^Baselines, dev: majority 0\.\d+\.$", again, re.MULTILINE)
-    assert len(Store("store").runs()) == before
-
-
-def test_random_trials_depend_on_the_seed_alone(call, monkeypatch):
-    from rote.studies import search
-
-    asked = []
-    monkeypatch.setattr(search.Laboratory, "run", lambda self, name, preset, changes: asked.append(changes))
-    monkeypatch.setattr(search.Objective, "of", lambda self, result: 0.0)
-    space = search.parse_space(["training.learning_rate=0.001..0.1", "model.hidden=4..8", "model.cell=elman,lstm"])
-    for seed in (0, 0, 1):
-        monkeypatch.setattr(search, "_table", lambda *found: found[-1])
-        search.search(search.Laboratory(Store("store")), "tagging", space, trials=4, seed=seed)
-    assert asked[:4] == asked[4:8] != asked[8:]
-    assert all(0.001 <= float(trial["training.learning_rate"]) <= 0.1 for trial in asked)
-    assert {int(trial["model.hidden"]) for trial in asked} <= set(range(4, 9))
-    assert {trial["variants"] for trial in asked} == {"own"}
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -158,16 +128,16 @@ def test_random_trials_depend_on_the_seed_alone(call, monkeypatch):
         (("run", "classification", "packed=false"), "'packed' can be false for recurrent taggers"),
         (("run", "tagging", "variants=own", "network=window", "packed=false"), "'packed' can be false for"),
         (("run", "padding", "model.layers=2"), "one layer, one direction and no dropout"),
-        (("search", "tagging", "model.hidden=4..8"), "A grid needs values for 'model.hidden'"),
-        (("search", "tagging", "model.hiden=4,8"), "Unknown key 'model.hiden'. Did you mean 'model.hidden'?"),
-        (("search", "tagging", "model.cell=1..2", "--trials", "2"), "'model.cell' takes no numbers"),
-        (("search", "tagging", "model.hidden=8..4", "--trials", "2"), "must go from low to high"),
-        (("search", "tagging", "model.hidden=4,8", "--trials", "0"), "needs the number of trials"),
-        (("search", "tagging", "model.hidden"), "Expected key=a,b,c or key=low..high"),
-        (("search", "tagging", "model.hidden=4,x"), "The key 'model.hidden' takes a whole number. Got 'x'"),
-        (("search", "tagging", "model.hidden=4", "--method", "annealing"), "Unknown method 'annealing'"),
-        (("search", "tagging", "model.hidden=4", "--of", "dev"), "Expected TABLE.COLUMN after --of"),
-        (("search", "plane", "model.hidden=4,8"), "'plane' has no score of its own"),
+        (("sweep", "tagging", "model.hidden=4..8"), "A grid needs values for 'model.hidden'"),
+        (("sweep", "tagging", "model.hiden=4,8"), "Unknown key 'model.hiden'. Did you mean 'model.hidden'?"),
+        (("sweep", "tagging", "model.cell=1..2", "--trials", "2"), "'model.cell' takes no numbers"),
+        (("sweep", "tagging", "model.hidden=8..4", "--trials", "2"), "must go from low to high"),
+        (("sweep", "tagging", "model.hidden=4,8", "--trials", "0"), "needs the number of trials"),
+        (("sweep", "tagging", "model.hidden"), "Expected key=a,b,c or key=low..high"),
+        (("sweep", "tagging", "model.hidden=4,x"), "The key 'model.hidden' takes a whole number. Got 'x'"),
+        (("sweep", "tagging", "model.hidden=4", "--method", "annealing"), "Unknown method 'annealing'"),
+        (("sweep", "tagging", "model.hidden=4", "--of", "dev"), "Expected TABLE.COLUMN after --of"),
+        (("sweep", "plane", "model.hidden=4,8"), "'plane' has no score of its own"),
     ],
 )
 def test_wrong_words_are_refused_before_any_work(words, told, call, folder):
@@ -183,23 +153,6 @@ def test_malformed_text_is_refused_with_its_line_before_any_run(call, folder):
     assert answer.code == 2
     assert "train.txt, line 2: the label 'b' has no text" in answer.err
     assert not list(folder.glob("store/runs/*/*"))
-
-
-def test_optuna_is_asked_for_by_name_where_it_is_missing(call, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    words = ("search", "tagging", "model.hidden=4,8", "--method", "optuna", "--trials", "2", "--store", "store")
-    answer = call(*words)
-    assert answer.code == 2
-    assert "pip install 'rote[search]'" in answer.err
-
-
-def test_optuna_proposes_the_trials_where_it_is_installed(call):
-    pytest.importorskip("optuna", reason="optuna is optional: pip install 'rote[search]'")
-    words = ("search", "tagging", "training.learning_rate=0.003..0.3", "seeds=1", "--method", "optuna")
-    answer = call(*words, "--trials", "3", "--preset", "smoke", "--workers", "1", "--store", "store", "--json")
-    rates = [float(row["training.learning_rate"]) for row in json.loads(answer.out)]
-    assert len(rates) == 3
-    assert all(0.003 <= rate <= 0.3 for rate in rates)
 
 
 def test_listing_and_showing_them_needs_no_torch(folder):

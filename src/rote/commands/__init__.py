@@ -6,8 +6,8 @@ from rote.commands.joining import Worker
 from rote.commands.reproducing import Reproduce
 from rote.commands.results import Cite, Claims, Report
 from rote.commands.runs import Runs
-from rote.commands.searching import Search
 from rote.commands.studying import List, Run, Show
+from rote.commands.sweeping import Sweep
 
 __all__ = [
     "Cite",
@@ -19,7 +19,7 @@ __all__ = [
     "Reproduce",
     "Run",
     "Runs",
-    "Search",
     "Show",
+    "Sweep",
     "Worker",
 ]

@@ -76,9 +76,9 @@ def _values(option: str) -> list[str]:
 def _positional(command: str, given: list[str], store: str | None) -> list[str]:
     from rote.studies import studies
 
-    if command in ("run", "search", "show", "cite") and not given:
+    if command in ("run", "sweep", "show", "cite") and not given:
         return list(studies)
-    if command in ("run", "search"):
+    if command in ("run", "sweep"):
         from rote.config import keys
 
         set_already = {word.partition("=")[0] for word in given[1:]}

@@ -17,7 +17,7 @@ from rote.figures.figure import Figure, draw
 from rote.figures.style import Theme
 from rote.store import Table
 
-Format = Literal["json", "svg", "png", "pdf"]
+Format = Literal["json", "svg", "png", "pdf", "html"]
 Picture = Literal["png", "svg", "pdf"]
 PICTURES: tuple[Picture, ...] = get_args(Picture)
 DRAWN_BY = f"vl-convert-python {version('vl-convert-python')}"
@@ -39,6 +39,8 @@ def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: fl
         raise UsageError(f"A figure is exported as one of {', '.join(FORMATS)}. Got {format!r}.")
     if format == "json":
         return to_json(spec(drawn, on)).encode() + b"\n"
+    if format == "html":
+        return _page(spec(drawn, on)).encode()
     return _converted(_svg(drawn, on), format, scale)
 
 
@@ -47,6 +49,18 @@ def still(drawn: Table | Figure) -> str:
     figure = draw(drawn) if isinstance(drawn, Table) else drawn
     picture = base64.b64encode(export(figure, "svg")).decode()
     return f'<img alt="{html.escape(figure.description)}" src="data:image/svg+xml;base64,{picture}">'
+
+
+def _page(spec: dict[str, Any]) -> str:
+    """The figure to move over and click on: one file that opens without a network."""
+    title = html.escape(spec.get("description", "") or "Figure")
+    # A text inside a script must not end it.
+    data, program = (script.replace("</script", "<\\/script") for script in (to_json(spec), vega_bundle()))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n<div id="figure"></div>\n'
+        f"<script>{program}</script>\n"
+        f'<script>vegaEmbed("#figure", {data}, {{actions: false}});</script>\n</html>\n'
+    )
 
 
 def render(drawn: Table | Figure, on: Theme = "light") -> dict[Picture, bytes]:

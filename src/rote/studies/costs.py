@@ -3,7 +3,7 @@
 The package's were measured on another machine. A short calibration, the same there and here, says how much faster or
 slower this one is. The file is never typed but made from stores with finished runs:
 
-    python -m rote.studies.costs STORE ...        # writes src/rote/data/costs.json
+    python -m rote.studies.costs STORE ...        # writes src/rote/data/costs.json, and tables.json beside it
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 from rote.config import to_plain
 from rote.errors import StoreError
 from rote.store import Listed, Store, digest, read_document, write_document
+from rote.studies import tables
 from rote.studies.study import studies
 
 KIND, VERSION = "rote costs", 1
@@ -158,7 +159,8 @@ def main(folders: Sequence[str]) -> None:
     stores = [Store(folder) for folder in folders]
     if not stores or not all((store.root / "runs").is_dir() for store in stores):
         sys.exit(f"Usage: python -m rote.studies.costs STORE ..., each a store with finished runs. Got {folders}.")
-    print(f"{write(stores)} costs in {FILE}")
+    tables.write(stores, studies)
+    print(f"{write(stores)} costs in {FILE}, the studies' tables in {tables.FILE}")
 
 
 if __name__ == "__main__":

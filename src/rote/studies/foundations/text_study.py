@@ -36,8 +36,8 @@ class TextStudy(Study[C]):
     kind: ClassVar[Kind]
     known: ClassVar[Mapping[str, Mapping[str, Any]]]  # variant -> the keys that it changes
     source = published.SOURCE
-    objective: ClassVar[tuple[str, str, str]]  # of a search: table, column, max or min
-    searched: ClassVar[Mapping[str, object]] = {"variants": OWN}  # what a search tries, unless it says otherwise
+    objective: ClassVar[tuple[str, str, str]]  # of a sweep: table, column, max or min
+    swept: ClassVar[Mapping[str, object]] = {"variants": OWN}  # what a sweep tries, unless it says otherwise
 
     def resolve(self, preset: str, overrides: Mapping[str, object]) -> C:
         config = super().resolve(preset, overrides)

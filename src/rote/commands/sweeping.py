@@ -1,0 +1,173 @@
+"""The command that runs a study with many settings."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from rote.commands.options import (
+    Device,
+    Folder,
+    Json,
+    Workers,
+    confirm,
+    err_console,
+    open_store,
+    option,
+    out_console,
+    print_json,
+    print_rows,
+)
+from rote.errors import UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from rote.store import Table
+    from rote.studies import Laboratory
+    from rote.studies.estimates import Expectation
+    from rote.studies.sweep import Objective
+    from rote.studies.sweep import Sweep as Asked
+
+ASKS_FROM = 1000  # runs
+TABLES = ("csv", "md", "tex", "json")
+FIGURES = ("svg", "png", "pdf", "html", "json")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Run a study with many settings: a table of them, the best first, and a figure.
+
+    Several values of a key are combined with all others (a grid); with --trials N settings are drawn at random, also
+    from ranges. The runs of all settings go to the workers together; finished ones are reused. Settings are compared on
+    development data where the study has a score of its own.
+
+    Try:
+      rote sweep tagging model.hidden=16,32 model.cell=elman,lstm --seeds 5
+      rote sweep tagging model.hidden=16,32,64 --dry-run
+      rote sweep classification task.train=train.txt training.learning_rate=0.001..0.03 --trials 10
+      rote sweep plane model.hidden=4,8 --of outcome.corner_wrong --lowest --out sweep.csv --figure sweep.svg
+    """
+
+    study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
+    space: Annotated[
+        Positional[tuple[str, ...]], option("KEY=A,B ... | KEY=LOW..HIGH ...", "Settings to try. See: rote show STUDY.")
+    ] = ()
+    seeds: Annotated[int | None, option("N", "Random seeds of each setting. Default: as the preset says.")] = None
+    trials: Annotated[int | None, option("N", "Draw so many settings at random. Default: the whole grid.")] = None
+    method: Annotated[str | None, option("NAME", "grid, random or optuna. Default: grid, with --trials random.")] = None
+    seed: Annotated[int, arg(metavar="N", help="Of the random draws.")] = 0
+    of: Annotated[
+        str | None, option("TABLE.COLUMN", "What to compare, as mean over rows. Default: as the study says.")
+    ] = None
+    lowest: Annotated[bool, option(None, "With --of: less is better.")] = False
+    out: Annotated[Path | None, option("FILE", "Also write the table: .csv, .md, .tex or .json.")] = None
+    figure: Annotated[Path | None, option("FILE", "Draw it: .svg, .png, .pdf, .html or .json (Vega-Lite).")] = None
+    dry_run: Annotated[bool, option(None, "Only tell how many runs, how long and how much disk.")] = False
+    yes: Annotated[bool, option(None, f"Do not ask before a sweep of more than {ASKS_FROM} runs.")] = False
+    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
+    workers: Workers = None
+    device: Device = "auto"
+    store: Folder = None
+    json: Json = False
+
+    def __call__(self) -> int:
+        from rote.studies import Display, Laboratory
+        from rote.studies.sweep import estimate, sweep
+
+        asked = self._asked()
+        check_file(self.out, TABLES, "A table")
+        check_file(self.figure, FIGURES, "A figure")
+        lab = Laboratory(open_store(self.store), workers=self.workers, device=self.device)
+        if self.dry_run:
+            self._tell(asked, estimate(lab, asked))
+            return 0
+        self._confirm(lab, asked)
+        with Display(err_console()) as display:
+            lab.display = display
+            found = sweep(lab, asked)
+        self._show(found)
+        return 0
+
+    def _asked(self) -> Asked:
+        from rote.studies.space import parse_space
+        from rote.studies.sweep import Sweep
+
+        space = parse_space([*self.space, *([] if self.seeds is None else [f"seeds={self.seeds}"])])
+        chosen: Any = self.method  # its name is checked by the sweep
+        return Sweep(self.study, space, self.preset, chosen, self.trials, self.seed, self._objective())
+
+    def _objective(self) -> Objective | None:
+        from rote.studies.sweep import Objective
+
+        if self.of is None:
+            if self.lowest:
+                raise UsageError("'--lowest' goes with --of TABLE.COLUMN.")
+            return None
+        table, dot, column = self.of.partition(".")
+        if not dot or not table or not column:
+            raise UsageError(f"Expected TABLE.COLUMN after --of, for example networks.dev. Got {self.of!r}.")
+        return Objective(table, column, "min" if self.lowest else "max")
+
+    def _tell(self, asked: Asked, found: Expectation) -> None:
+        if self.json:
+            print_json({"trials": asked.count, **asdict(found)})
+            return
+        from rote.commands.terminal import show_expectations
+
+        print(f"{asked.name}, preset {asked.preset}: {asked.count:,} trials")
+        show_expectations(out_console(), {asked.preset: found})
+
+    def _confirm(self, lab: Laboratory, asked: Asked) -> None:
+        """A grid is quickly too large by mistake: ask before anything is made."""
+        from rote.studies.estimates import in_words
+        from rote.studies.sweep import runs_of
+
+        if self.yes or asked.count * runs_of(asked, asked.sample()[0]) <= ASKS_FROM:
+            return
+        from rote.studies.sweep import estimate
+
+        found = estimate(lab, asked)
+        words = in_words(found)
+        told = (
+            f"This is a sweep of {asked.count:,} trials and {found.runs or 0:,} runs (time: {words['time']}, disk: "
+            f"{words['disk']})."
+        )
+        if not sys.stdin.isatty():
+            raise UsageError(f"{told} Add --yes to begin it without being asked, or give fewer values.")
+        if not confirm(f"{told} Begin?"):
+            raise UsageError("Nothing was begun.")
+
+    def _show(self, found: Table) -> None:
+        from rote.report import to_csv, to_latex, to_markdown
+        from rote.store import write_atomically
+        from rote.store.files import finite
+
+        print_rows(found.records(), as_json=self.json)
+        if found.note and not self.json:
+            print(found.note)
+        if self.out:
+            import json
+
+            as_json = json.dumps(finite(found.records()), indent=2, ensure_ascii=False) + "\n"
+            written = {"csv": to_csv(found), "md": to_markdown(found), "tex": to_latex(found), "json": as_json}
+            write_atomically(self.out, written[self.out.suffix[1:]].encode())
+        if self.figure:
+            if all(score is None for score in found.column("score")):
+                raise UsageError(f"Every trial failed, so that there is nothing to draw in {self.figure}.")
+            from rote.figures import export
+
+            kind: Any = self.figure.suffix[1:]
+            write_atomically(self.figure, export(found, kind))
+
+
+def check_file(path: Path | None, endings: tuple[str, ...], what: str) -> None:
+    """Before the work that leads to the file."""
+    if path is None:
+        return
+    if path.suffix[1:] not in endings:
+        raise UnknownNameError("ending", path.suffix or path.name, [f".{end}" for end in endings], f" of {path}")
+    if not path.parent.is_dir():
+        raise UsageError(f"{what} cannot be written to {path}: there is no folder {path.parent}. Make it first.")

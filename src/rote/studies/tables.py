@@ -1,0 +1,68 @@
+"""Which tables and measured columns a study has, known before it has run here.
+
+From finished summaries in the store, and from ``data/tables.json``, which comes with the package and is made with the
+costs (``python -m rote.studies.costs STORE ...``) from the summaries of those stores.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rote.errors import StoreError
+from rote.store import FinishedRun, Store, read_document, write_document
+from rote.studies.study import Study
+
+KIND, VERSION = "rote tables", 1
+FILE = Path(__file__).parents[1] / "data" / "tables.json"
+LOOKED_AT = 5  # summaries of a study: with other settings it may have other tables
+Tables = dict[str, list[str]]  # name -> measured columns
+
+
+def known_tables(store: Store, study: Study[Any]) -> Tables | None:
+    """None where nobody can know: a study of one's own that has not run yet."""
+    found = [packaged().get(study.name, {}), *summaries(store, study.name)]
+    return united(found) or None
+
+
+def summaries(store: Store, name: str) -> list[Tables]:
+    """The newest ones that can be read."""
+    rows = [row for row in store.runs() if (row.study, row.part, row.status) == (name, "summary", "finished")]
+    found = []
+    for row in rows[:LOOKED_AT]:
+        try:
+            tables = FinishedRun(store.root / row.folder).tables()
+        except StoreError:  # told when it is used
+            continue
+        found.append({name: columns_of(table) for name, table in tables.items()})
+    return found
+
+
+def united(found: Iterable[Tables]) -> Tables:
+    together: dict[str, dict[str, None]] = {}
+    for tables in found:
+        for name, columns in tables.items():
+            together.setdefault(name, {}).update(dict.fromkeys(columns))
+    return {name: list(columns) for name, columns in together.items()}
+
+
+def columns_of(table: Any) -> list[str]:
+    return [column.name for column in table.columns if column.role == "measured"]
+
+
+@functools.cache
+def packaged() -> dict[str, Tables]:
+    try:
+        known: dict[str, Tables] = read_document(FILE, KIND, VERSION)
+    except StoreError:  # an incomplete installation
+        return {}
+    return known
+
+
+def write(stores: Iterable[Store], names: Iterable[str], path: Path = FILE) -> None:
+    """Make the package's file from the summaries in these stores."""
+    kept = list(stores)
+    found = {name: united(tables for store in kept for tables in summaries(store, name)) for name in names}
+    write_document(path, KIND, VERSION, {name: tables for name, tables in found.items() if tables})
