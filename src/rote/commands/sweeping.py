@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from rote.commands.options import (
+    Cluster,
     Device,
     Folder,
     Json,
@@ -69,6 +70,7 @@ class Sweep:
     yes: Annotated[bool, option(None, f"Do not ask before a sweep of more than {ASKS_FROM} runs.")] = False
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
     workers: Workers = None
+    cluster: Cluster = None
     device: Device = "auto"
     store: Folder = None
     json: Json = False
@@ -80,13 +82,15 @@ class Sweep:
         asked = self._asked()
         check_file(self.out, TABLES, "A table")
         check_file(self.figure, FIGURES, "A figure")
-        lab = Laboratory(open_store(self.store), workers=self.workers, device=self.device)
+        display = Display(err_console())
+        lab = Laboratory(
+            open_store(self.store), workers=self.workers, cluster=self.cluster, device=self.device, display=display
+        )
         if self.dry_run:
             self._tell(asked, estimate(lab, asked))
             return 0
         self._confirm(lab, asked)
-        with Display(err_console()) as display:
-            lab.display = display
+        with display:
             found = sweep(lab, asked)
         self._show(found)
         return 0

@@ -54,8 +54,8 @@ class _Plan:
     config: Any
     passed: dict[str, Any]
     summary: Request
-    needed: tuple[Request, ...]
-    requests: tuple[Request, ...]
+    needed: tuple[Request, ...] = ()
+    requests: tuple[Request, ...] | None = None  # None: its summary is finished
 
     def order(self, request: Request, device: str) -> Order:
         needs = () if request in self.needed else self.needed
@@ -118,35 +118,37 @@ class Laboratory:
         configs = [study.resolve(preset, trial) for trial in trials]
         self.check()
         plans = [self._plan(study, preset, *pair) for pair in zip(configs, trials, strict=True)]
-        missing = [plan for plan in plans if self.store.finished(plan.summary) is None]
-        if missing:
-            self._warm_up()
-        for plan in missing:
-            study.prepare(plan.config)
+        missing = [plan for plan in plans if plan.requests is not None]
         needed = {request: plan.order(request, self.device) for plan in missing for request in plan.needed}
         asked = self._perform(needed)
         going = [plan for plan in missing if not asked.failures.keys() & set(plan.needed)]
-        requests = {request: plan.order(request, self.device) for plan in going for request in plan.requests}
+        requests = {one: plan.order(one, self.device) for plan in going for one in plan.requests or ()}
         done = asked | self._perform(requests)
         return [self._concluded(plan, done) for plan in plans]
 
     def _plan(self, study: Study[Any], preset: str, config: Any, overrides: Mapping[str, object]) -> _Plan:
-        config = self._with_engine(study, config)
-        summary = study.request("summary", config, range(flatten(config)["seeds"]))  # type: ignore[call-overload]
-        wanted = ([summary], study.needs(config), study.requests(config))
-        (named,), needed, requests = ([replace(request, preset=preset) for request in some] for some in wanted)
-        return _Plan(study, config, dict(overrides), named, tuple(needed), tuple(requests))
+        config, passed = self._with_engine(study, config), dict(overrides)
+        summary = replace(study.request("summary", config, range(flatten(config)["seeds"])), preset=preset)  # type: ignore[call-overload]
+        if self.store.finished(summary) is not None:
+            return _Plan(study, config, passed, summary)
+        self._warm_up()
+        study.prepare(config)  # first: which runs there are may depend on the data
+        needed, requests = (
+            tuple(replace(request, preset=preset) for request in wanted)
+            for wanted in (study.needs(config), study.requests(config))
+        )
+        return _Plan(study, config, passed, summary, needed, requests)
 
     def _concluded(self, plan: _Plan, done: _Done) -> Result | RunFailedError:
         """The summary of a trial whose runs are finished."""
+        if plan.requests is None:
+            earlier = FinishedRun(self.store.folder(plan.summary))
+            return Result(plan.study, earlier, 0, len(earlier.record.uses))
         own = {*plan.needed, *plan.requests}
         failures = {request: reason for request, reason in done.failures.items() if request in own}
         computed = len(own & done.computed)
         if failures:
             return RunFailedError(f"{len(failures)} of {computed} runs failed. {_reasons(failures)}")
-        earlier = self.store.finished(plan.summary)
-        if earlier is not None:
-            return Result(plan.study, earlier, 0, len(earlier.record.uses))
         finished = [FinishedRun(self.store.folder(request)) for request in plan.requests]
         try:
             self._write(plan.summary, plan.passed, lambda: plan.study.summarize(plan.config, finished), finished)
