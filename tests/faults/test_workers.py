@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import io
+import json
 import os
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -169,6 +171,33 @@ def test_the_dashboard_has_a_line_for_each_worker_with_its_run_and_one_for_all(s
     shown = terminal.getvalue()
     for words in ("worker 1: tiny chain, seed", "worker 2: tiny chain, seed", "/4", "runs"):
         assert words in shown
+
+
+def test_a_run_that_is_durable_at_once_is_said_to_be_performed_before_it_is_said_to_be_finished(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads say these; the other way round, the supervisor took the first for the end of the next run."""
+    from rote.store.commit import Commits
+    from rote.studies.worker import Worker
+
+    add = Commits.add
+    monkeypatch.setattr(Commits, "add", lambda self, run, held: (add(self, run, held), self.commit()))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for seed in range(2):
+            request = tiny_study.Tiny().request("chain", tiny_study.TinyConfig(steps=1), (seed,))
+            plain = {**Order(request, {}, "tiny_study", "cpu").to_plain(), "store": str(store.root)}
+            ours.sendall(json.dumps(plain).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        earlier = signal.getsignal(signal.SIGTERM)
+        Worker(theirs).serve()
+        signal.signal(signal.SIGTERM, earlier)
+        theirs.shutdown(socket.SHUT_WR)
+        with ours.makefile() as lines:
+            said = [json.loads(line) for line in lines]
+    statuses = [(message["run"], message["status"]) for message in said if "status" in message]
+    assert [status for _, status in statuses] == ["performed", "finished"] * 2
+    assert statuses[0][0] == statuses[1][0]
 
 
 def test_orders_are_taken_once_settled_once_and_come_back_after_their_delay() -> None:

@@ -64,8 +64,10 @@ def _chain(run: Run, config: TinyConfig, value: str, progress: Progress) -> str:
             time.sleep(config.pause)
             step += 1
             run.metrics.append({"step": step, "loss": [int(state["value"][:6], 16)]})
-            run.save(step, state)
             progress(step, config.steps)
-            if stop.requested and step < config.steps:
-                raise InterruptedRunError(f"Stopped after step {step} of {config.steps}; it is kept.")
+            if step < config.steps:
+                run.save(step, state)
+                if stop.requested:
+                    raise InterruptedRunError(f"Stopped after step {step} of {config.steps}; it is kept.")
+    run.save(step, state)  # also if it was, as the training loop does: a kill may have left the one before it
     return str(state["value"])

@@ -228,10 +228,10 @@ class Cluster:
     @contextlib.contextmanager
     def _token(self) -> Iterator[str]:
         """A locked file: a worker that sees it, and that it is locked, can work in this store."""
-        for path in self.store.root.glob(".shared-*"):  # of a command that was killed
+        for path in self.store.root.glob(".shared-*.tmp"):  # of a command that was killed
             if not remote.sees(str(self.store.root), path.name):
                 path.unlink(missing_ok=True)
-        path = self.store.root / f".shared-{self.name}"
+        path = self.store.root / f".shared-{self.name}.tmp"  # a leftover, should we be killed
         with path.open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             try:

@@ -125,10 +125,11 @@ class _Shift:
         if message is None:
             self._bury()
         elif "status" in message:
-            order = self.performed.pop(message["run"], None) or self.current
+            order = self.performed.pop(message["run"], None)
+            if order is None:
+                order, self.current = self.current, None
             assert order is not None
-            if order is self.current:
-                self.current = None
+            assert order.request.id == message["run"]
             self._ended(order, message["status"], message.get("error", ""))
         else:
             self.line.advance(message["done"], message["total"])

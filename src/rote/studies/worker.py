@@ -37,6 +37,8 @@ class Worker:
         self._one_at_a_time = threading.Lock()
         self._reported = 0.0
         self._run = ""
+        self._performing = False
+        self._early: list[dict[str, Any]] = []  # what became durable before it was said to be performed
 
     def serve(self) -> None:
         """Perform one order after another, until there are no more or SIGTERM comes."""
@@ -47,8 +49,12 @@ class Worker:
                 for line in lines:
                     order = json.loads(line)
                     request = Request.from_plain(order["request"])
-                    self._run = request.id
-                    self._say({"run": request.id, **self._answer(request, order)})
+                    self._run, self._performing = request.id, True
+                    answer = {"run": request.id, **self._answer(request, order)}
+                    with self._one_at_a_time:
+                        self._performing, early, self._early = False, self._early, []
+                        for message in (answer, *early):
+                            self._send(message)
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is done is made durable
             self._leave()
@@ -89,12 +95,20 @@ class Worker:
 
     def _committed(self, run: Run, error: StoreError | None) -> None:
         ended = {"status": "finished"} if error is None else {"status": "failed", "error": str(error)}
-        self._say({"run": run.request.id, **ended})
+        message = {"run": run.request.id, **ended}
+        with self._one_at_a_time:
+            if self._performing and run.request.id == self._run:
+                self._early.append(message)
+            else:
+                self._send(message)
 
     def _say(self, message: dict[str, Any]) -> None:
+        with self._one_at_a_time:
+            self._send(message)
+
+    def _send(self, message: dict[str, Any]) -> None:
         try:
-            with self._one_at_a_time:
-                self.connection.sendall(json.dumps(message).encode() + b"\n")
+            self.connection.sendall(json.dumps(message).encode() + b"\n")
         except OSError:  # the supervisor is gone: stop after this step, as if it had asked
             os.kill(os.getpid(), signal.SIGTERM)
 
