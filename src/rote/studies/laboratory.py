@@ -32,6 +32,9 @@ from rote.studies.supervisor import Supervisor
 from rote.training.settings import checkpoint_seconds
 
 
+ENGINES = "engines.json"
+
+
 @dataclass(frozen=True)
 class Result:
     """A finished study: its summary run and the verdicts that it gives."""
@@ -220,19 +223,23 @@ class Laboratory:
         """``engine="auto"`` decided by timing, once per store and configuration: a resumed study must find its runs."""
         if getattr(config, "engine", None) != "auto":
             return config
-        path, kind = self.store.root / "engines.json", "rote engines"
-        known: dict[str, str] = {}
-        if path.exists():
-            with contextlib.suppress(DamagedFileError):  # it is decided again
-                known = read_document(path, kind, 1)
         key = digest(canonical([study.name, study.version, to_plain(config)]))[:16]
+        known = self._engines()
         if key not in known:
             self._warm_up()
             with threads(study.threads):  # as the runs will be computed
                 times = study.engine_times(config, self.workers)
-            known[key] = times.faster if times else "processes"
-            write_document(path, kind, 1, known)
+            # Another command may have decided meanwhile: both must find the same runs.
+            known = {key: times.faster if times else "processes"} | self._engines()
+            write_document(self.store.root / ENGINES, "rote engines", 1, known)
         return replace(config, engine=known[key])
+
+    def _engines(self) -> dict[str, str]:
+        known: dict[str, str] = {}
+        if (self.store.root / ENGINES).exists():
+            with contextlib.suppress(DamagedFileError):  # it is decided again
+                known = read_document(self.store.root / ENGINES, "rote engines", 1)
+        return known
 
 
 def cores() -> int:
