@@ -31,7 +31,6 @@ from rote.studies.study import Study, studies
 from rote.studies.supervisor import Supervisor
 from rote.training.settings import checkpoint_seconds
 
-
 ENGINES = "engines.json"
 
 

@@ -77,7 +77,6 @@ class Line:
         """What is done from now on."""
         self.label = ": ".join(filter(None, (self.name, label)))
         self.began: tuple[float, int] | None = None
-        self.said = time.monotonic()
         if self.display.bars is not None and self.bar is not None:
             self.display.bars.reset(self.bar, description=self.label, total=None)
 
@@ -94,7 +93,8 @@ class Line:
 
     def _tell(self, done: int, total: int) -> None:
         now = time.monotonic()
-        self.began = self.began or (now, done)
+        if self.began is None:
+            self.began, self.said = (now, done), now
         if self.began[1] < done < total and now - self.said >= LINE_EVERY:
             self.said = now
             left = (now - self.began[0]) * (total - done) / (done - self.began[1])
