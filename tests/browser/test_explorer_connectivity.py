@@ -112,6 +112,9 @@ def test_own_text_with_characters_outside_the_alphabet(explorer: Opener) -> None
     expect(page.locator(".text-row").first.locator(".glyph")).to_have_count(9)
     expect(page.locator(".row-notes").first).to_contain_text("2 characters are not in the model's alphabet")
     expect(page.locator(".glyph.changed").first).to_have_attribute("data-at", "2")
+    page.get_by_label("Text", exact=True).fill(" ")
+    expect(page.locator(".row-readout").first).to_have_text("Type a text above.")
+    expect(page.locator(".glyph")).to_have_count(0)
 
 
 def test_options_change_what_is_shown_and_come_back_with_the_link(explorer: Opener) -> None:
@@ -146,6 +149,8 @@ def test_the_full_matrix_reads_its_numbers(explorer: Opener) -> None:
     expect(page.locator(".heat-readout").first).to_contain_text("input 2 “t”")
     page.locator(".numbers summary").click()
     expect(page.locator(".numbers tbody tr")).to_have_count(29)
+    page.locator(".glyphs").first.press("Home")
+    expect(page.locator(".numbers tbody tr").nth(1).locator("td").first).to_have_text("–")  # the table follows
 
 
 def test_the_walk_leads_through_the_articles_situations(explorer: Opener) -> None:

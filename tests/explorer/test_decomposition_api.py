@@ -9,7 +9,10 @@ from fastapi.testclient import TestClient
 from text_models import WORDS, model_of
 
 import rote
+from rote.errors import UsageError
 from rote.explorer import Workbench
+from rote.explorer.phrases import all_spans
+from rote.explorer.reading import Reader
 
 TEXT = "a young age through advanced le"
 SPAN = (20, 28)
@@ -77,6 +80,15 @@ def test_a_users_model_of_words(bench: Workbench, client: TestClient) -> None:
         logits = model(torch.tensor([[1, 2, 3, 6]]))[0, 1:]
     whole = np.add(answer["phrase"], answer["rest"]) + answer["bias"]
     np.testing.assert_allclose(whole, logits.max(-1).values.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_wide_model_takes_fewer_spans() -> None:
+    wide = rote.adapt(
+        recurrent=torch.nn.RNN(2, 4000, batch_first=True), embedding=torch.nn.Embedding(3, 2),
+        readout=torch.nn.Linear(4000, 3),
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="The 465 spans of 30 symbols are too many for a model of 4000 units"):
+        all_spans(Reader.of(wide, ["a", "b", "c"]), "abc" * 10, 29)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ INTERACTIONS = "source"
 LIMIT = 400  # symbols of a text whose one phrase is looked at
 TREE = 60  # symbols up to the output whose spans are all looked at
 WORDS = 32  # or words
+NUMBERS = 40_000_000  # of the states of all spans at all steps, that are held at once
 MEASURED = 12  # spans of a tree whose error is measured: it costs more than the scores
 
 
@@ -117,6 +118,7 @@ def all_spans(
         raise UsageError(
             f"The tree holds at most {limit} {kind} up to the chosen output. Got {len(units)}; choose an earlier one."
         )
+    _check_size(reader, len(units), at + 1, kind)
     pairs = [(units[first][0], units[last][1]) for first, last in contiguous_spans(len(units))]
     options = {"interactions": INTERACTIONS} | options
     if whole_words:
@@ -129,6 +131,16 @@ def all_spans(
     assert parts.readout_weight is not None
     scores = parts.relevant[0, :, -1] @ parts.readout_weight[number]
     return Spans(reading, at, reader.outputs[number], tuple(units), scores, error, len(some))
+
+
+def _check_size(reader: Reader, units: int, steps: int, kind: str) -> None:
+    """A wide model takes fewer spans."""
+    spans = units * (units + 1) // 2
+    if spans * steps * reader.model.recurrent.output_size > NUMBERS:
+        raise UsageError(
+            f"The {spans} spans of {units} {kind} are too many for a model of "
+            f"{reader.model.recurrent.output_size} units. Choose an earlier output."
+        )
 
 
 def _looked_at(reader: Reader, reading: Reading, whole: Tensor, first: int, word: str | None, target: bool) -> Tensor:

@@ -116,8 +116,21 @@ export const view = {
     }
 
     // Answers: the whole matrix comes at once, and moving over the text asks for nothing.
+    function clear(row) {
+      row.answer = row.matrix = null;
+      row.text.set([], []);
+      row.readout.textContent = row.target.textContent = row.notes.textContent = "";
+      fill(row.suggestions);
+    }
+
     async function load(row) {
-      if (!text || (chosen.ask === "word" && !chosen.word)) return;
+      if (!text.trim()) {
+        row.ask.cancel();
+        clear(row);
+        row.readout.textContent = "Type a text above.";
+        return;
+      }
+      if (chosen.ask === "word" && !chosen.word) return;
       const body = { model: row.model.key, checkpoint: row.model.checkpoint, text };
       for (const name of ASKED) body[name] = chosen[name];
       if (chosen.ask === "word") body.word = chosen.word;
@@ -130,10 +143,7 @@ export const view = {
         take(row, answer);
         context.clear();
       } catch (error) {
-        row.answer = row.matrix = null;
-        row.text.set([], []);
-        fill(row.suggestions);
-        row.target.textContent = "";
+        clear(row);
         context.fail(error);
       }
       row.waiting.hidden = true;
@@ -287,7 +297,10 @@ export const view = {
       const parts = rows.filter((row) => row.answer).map((row) => `${row.title()}: ${row.answer.suggested[placeIn(row)].slice(0, 2).join(", ")}; ${row.target.textContent}`);
       context.announce(parts.join(". "));
     }, 350);
-    const keep = debounce(remember, 150);
+    const keep = debounce(() => {
+      remember();
+      if (numbers.open) table();
+    }, 150);
 
     function remember() {
       const values = { text, at, pin: pinned ? "1" : "", models: rows.map((row) => modelName(row.model)).join(",") };
@@ -339,6 +352,7 @@ export const view = {
       const body = h("tbody", {}, symbols.map((symbol, place) => h("tr", {}, h("th", { scope: "row" }, `${place + 1} ${named(symbol)}`), ready.map((row) => h("td", { class: "number" }, row.answer.symbols[place] === symbol && row.matrix.reaches(placeIn(row), place, along()) ? number(row.values[place]) : "–")))));
       const made = h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Numbers of the chosen character" }, h("table", { class: "data" }, head, body));
       fill(numbers, numbers.firstChild, made);
+      made.scrollTop = Math.max(0, made.querySelectorAll("tbody tr")[Math.min(at, symbols.length - 1)].offsetTop - 160);
     }
 
     // Controls.
