@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 import traceback
@@ -24,6 +25,7 @@ from rote.explorer.views import STATIC, present, routers
 from rote.explorer.workbench import Workbench, workbench
 
 HOUSE = Path(rote.__file__).parent / "report" / "assets"  # colors, type and tables are those of the report
+WARM_UP = 1.0  # seconds after the start
 THREADS = 128  # that wait for the pool; more requests wait for a thread
 
 shell = APIRouter(prefix="/api", tags=["shell"])
@@ -52,8 +54,9 @@ def create_app(bench: Workbench | None = None) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        bench.warm_up()
+        later = asyncio.get_running_loop().call_later(WARM_UP, bench.warm_up)  # the page first
         yield
+        later.cancel()
         bench.close()
 
     app = FastAPI(
