@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from rote.explorer.workbench import workbench
 from rote.store import Store
 
 router = APIRouter(prefix="/api/ledger", tags=["ledger"])
+_ONE = threading.Lock()
 Preset = Literal["", "smoke", "quick", "paper"]
 
 
@@ -24,7 +26,8 @@ def ledger(request: Request, preset: Preset = "") -> dict[str, Any]:
 def judged(store: Store, preset: str) -> dict[str, Any]:
     """The verdicts; judged again only when a run of the store has changed."""
     state = tuple((row.folder, row.stamp) for row in store.runs() if row.part == "summary")
-    return _judged(store.root, preset, state)
+    with _ONE:  # a second request waits for the first one's verdicts
+        return _judged(store.root, preset, state)
 
 
 @functools.lru_cache(maxsize=4)

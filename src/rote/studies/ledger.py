@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rote.claims import Verdict, judge, not_run
 from rote.config import to_plain
 from rote.errors import UnknownNameError
-from rote.store import FinishedRun, Request, Store
+from rote.store import FinishedRun, Listed, Request, Store
 from rote.studies.kept import Kept
 from rote.studies.study import PRESETS, Study, in_order, studies
 
@@ -20,13 +21,16 @@ def judged(study: Study[Any], summary: FinishedRun | Kept) -> list[Verdict]:
     ]
 
 
-def latest_summary(store: Store, study: Study[Any], preset: str | None = None) -> FinishedRun | None:
+def latest_summary(
+    store: Store, study: Study[Any], preset: str | None = None, listed: Sequence[Listed] | None = None
+) -> FinishedRun | None:
     """The study's finished summary that counts: its version, the most thorough preset (or the named one), the newest.
 
     Runs with overridden settings do not count, except for the number of seeds: they are not the published experiment.
+    ``listed``: the runs of the store, where they were listed already.
     """
     candidates = []
-    for row in store.runs():
+    for row in store.runs() if listed is None else listed:
         if row.study == study.name and row.part == "summary" and row.status == "finished":
             run = FinishedRun(store.root / row.folder)
             request = run.record.request
@@ -49,8 +53,9 @@ def ledger(store: Store, preset: str | None = None) -> list[Verdict]:
     if preset is not None and preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS)
     verdicts: list[Verdict] = []
+    listed = store.runs()
     for name in in_order():
         study = studies[name]()
-        summary = latest_summary(store, study, preset)
+        summary = latest_summary(store, study, preset, listed)
         verdicts += judged(study, summary) if summary else [not_run(claim, name) for claim in study.claims]
     return verdicts
