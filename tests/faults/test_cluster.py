@@ -46,7 +46,7 @@ class Machines:
         self._until(self._answers)
 
     def start_worker(self) -> subprocess.Popen[bytes]:
-        return self._start([sys.executable, "-m", "rote.cli", "worker", self.address, "--workers", "1"])
+        return self._start([sys.executable, "-m", "rote.cli", "worker", self.address, "--workers", "2"])
 
     def close(self) -> None:
         for process in self.processes:
@@ -75,7 +75,6 @@ class Machines:
 @pytest.fixture(scope="module")
 def machines() -> Iterator[Machines]:
     machines = Machines()
-    machines.start_worker()
     machines.start_worker()
     yield machines
     machines.close()
