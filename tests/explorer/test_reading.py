@@ -57,7 +57,7 @@ def test_an_unknown_word_is_read_as_the_vocabularys_unknown() -> None:
     reading = word_reader().read("the wolves bark", 50)
     assert reading.symbols == ("the", "<unk>", "bark")
     assert reading.changed == (1,)
-    assert reading.notes == ("1 word is not in the model's alphabet and read as <unk>: “wolves”.",)
+    assert reading.notes == ("1 word is not in the model's vocabulary and read as <unk>: “wolves”.",)
 
 
 def test_without_an_unknown_symbol_it_is_left_out_and_told() -> None:

@@ -168,7 +168,8 @@ def _notes(outside: Iterable[str], how: str, kind: str) -> tuple[str, ...]:
     named = list(dict.fromkeys(found))
     quoted = ", ".join(f"“{symbol}”" for symbol in named[:SHOWN]) + (", …" if len(named) > SHOWN else "")
     count = f"1 {kind} is" if len(found) == 1 else f"{len(found)} {kind}s are"
-    return (f"{count} not in the model's alphabet and {how}: {quoted}.",)
+    known = "alphabet" if kind == "character" else "vocabulary"
+    return (f"{count} not in the model's {known} and {how}: {quoted}.",)
 
 
 def _is_special(name: str) -> bool:

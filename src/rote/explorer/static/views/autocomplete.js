@@ -51,9 +51,17 @@ export const view = {
     });
     const unitNote = h("p", { class: "hint" });
 
+    const kind = () => shelf.find((item) => item.key === model.key)?.kind;
+
     // Every key asks; a question that was overtaken is given up, and only new characters are sent back.
     async function update() {
       if (!model) return;
+      if (!text.trim() && kind() !== "autocomplete") { // nothing to go on: such a model needs a symbol
+        ask.cancel();
+        fill(suggestions);
+        rank.textContent = "Type a symbol of the model's vocabulary.";
+        return;
+      }
       const key = JSON.stringify([modelName(model), layer, series]);
       if (activity.key !== key) activity = { key, symbols: [], columns: [] };
       const body = { model: model.key, checkpoint: model.checkpoint, text, layer, series, since: 0 };
@@ -83,7 +91,7 @@ export const view = {
     // Characters of the last text that this one begins with: their activity is here already.
     let known = "";
     function common(next) {
-      if (!activity.columns.length || shelf.find((item) => item.key === model.key)?.kind !== "autocomplete") return 0;
+      if (!activity.columns.length || kind() !== "autocomplete") return 0;
       let same = 0;
       const [before, now] = [known, next].map((value) => (value.startsWith(" ") ? value : ` ${value}`));
       while (same < before.length && same < now.length && before[same] === now[same]) same += 1;
@@ -127,7 +135,8 @@ export const view = {
         pen.fillRect(at, 0, 1, 1);
       });
       const many = values.reduce((sum, value) => sum + (value >= FOUND), 0);
-      const told = `${answer.outputs} outputs in ${values.length} groups, each as dark as its most probable; ${many} reach ${percent(FOUND)}. The most probable has ${percent(most)}.`;
+      const groups = values.length < answer.outputs ? ` in ${values.length} groups, each as dark as its most probable; ${many} groups reach` : `; ${many} of them reach`;
+      const told = `${answer.outputs} outputs${groups} ${percent(FOUND)}. The most probable has ${percent(most)}.`;
       strip.setAttribute("aria-label", `Probability over the vocabulary. ${told}`);
       stripNote.textContent = told;
       stripTold = told;
@@ -139,7 +148,7 @@ export const view = {
     strip.addEventListener("pointermove", (event) => {
       const box = strip.getBoundingClientRect();
       const at = Math.floor(((event.clientX - box.left) / box.width) * stripValues.length);
-      if (answer && stripValues[at] !== undefined) stripNote.textContent = `“${answer.strip_words[at]}”: ${percent(stripValues[at], 3)}, the most of its group of about ${Math.round(answer.outputs / stripValues.length)} words`;
+      if (answer && stripValues[at] !== undefined) stripNote.textContent = `“${answer.strip_words[at]}”: ${percent(stripValues[at], 3)}${stripValues.length < answer.outputs ? `, the most of about ${Math.round(answer.outputs / stripValues.length)} words here` : ""}`;
     });
     strip.addEventListener("pointerleave", () => (stripNote.textContent = stripTold));
 
@@ -205,8 +214,7 @@ export const view = {
     }
 
     function take(chosen) {
-      const kind = shelf.find((item) => item.key === model.key)?.kind;
-      const before = kind === "autocomplete" ? text.replace(/\S*$/, "") : text && !text.endsWith(" ") ? `${text} ` : text;
+      const before = kind() === "autocomplete" ? text.replace(/\S*$/, "") : text && !text.endsWith(" ") ? `${text} ` : text;
       text = `${before}${chosen} `;
       input.set(text);
       input.area.focus();
@@ -268,9 +276,8 @@ export const view = {
         unit = null;
         changed();
       } }));
-      const kind = shelf.find((item) => item.key === model.key)?.kind;
-      if (text === undefined) text = kind === "autocomplete" || !kind ? EXAMPLES[0] : (await context.api.post("/api/connectivity/symbols", { model: model.key })).example;
-      examples.hidden = kind !== "autocomplete";
+      if (text === undefined) text = kind() === "autocomplete" || !kind() ? EXAMPLES[0] : (await context.api.post("/api/connectivity/symbols", { model: model.key })).example;
+      examples.hidden = kind() !== "autocomplete";
       input.set(text);
       await update();
     }

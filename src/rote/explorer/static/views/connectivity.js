@@ -195,8 +195,8 @@ export const view = {
       const word = asked[place];
       fill(row.suggestions, suggested[place].map((item, index) =>
         h("li", { class: item === word ? "asked" : undefined }, h("b", {}, item), " ", h("span", {}, chance(shares[place][index])))));
-      const unknown = own[place] && chosen.ask === "text"; // the text's own word is not in the vocabulary
-      row.target.textContent = unknown ? "no known word here: the first suggestion is asked about" : `${named(word)}: rank ${ranks[place]} (${chance(chances[place])})`;
+      const unknown = own[place] && chosen.ask === "text"; // the text ends here, or has a word that is no output
+      row.target.textContent = unknown ? "asked about: the first suggestion" : `${named(word)}: rank ${ranks[place]} (${chance(chances[place])})`;
     }
 
     function tell(row) {
