@@ -57,6 +57,13 @@ def test_small_runs_of_different_trials_keep_two_workers_busy_and_one_that_fails
     assert "meeting: guest=13 failed: 1 of 1 runs failed." in answer.err
 
 
+def test_a_sweep_of_which_nothing_succeeds_ends_with_1_and_draws_nothing(folder):
+    answer = meeting("guest=13", "--of", "guests.guest", "--figure", "figure.svg", "--workers", "1", cwd=folder)
+    assert answer.code == 1
+    assert "Every trial failed: nothing is drawn in figure.svg." in answer.err
+    assert not (folder / "figure.svg").exists()
+
+
 def test_an_objective_that_nobody_knows_yet_is_told_after_the_first_trial_which_is_kept(folder):
     answer = meeting("guest=0,3,4", "--of", "guests.host", cwd=folder)
     assert (answer.code, answer.out) == (2, "")

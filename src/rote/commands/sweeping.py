@@ -92,8 +92,8 @@ class Sweep:
         self._confirm(lab, asked)
         with display:
             found = sweep(lab, asked)
-        self._show(found)
-        return 0
+        self._write(found)
+        return self._show(found)
 
     def _asked(self) -> Asked:
         from rote.studies.space import parse_space
@@ -144,27 +144,32 @@ class Sweep:
         if not confirm(f"{told} Begin?"):
             raise UsageError("Nothing was begun.")
 
-    def _show(self, found: Table) -> None:
+    def _write(self, found: Table) -> None:
+        """Before anything is printed, since a reader may close the pipe."""
         from rote.report import to_csv, to_latex, to_markdown
         from rote.store import write_atomically
         from rote.store.files import finite
 
-        print_rows(found.records(), as_json=self.json)
-        if found.note and not self.json:
-            print(found.note)
         if self.out:
             import json
 
             as_json = json.dumps(finite(found.records()), indent=2, ensure_ascii=False) + "\n"
             written = {"csv": to_csv(found), "md": to_markdown(found), "tex": to_latex(found), "json": as_json}
             write_atomically(self.out, written[self.out.suffix[1:]].encode())
-        if self.figure:
-            if all(score is None for score in found.column("score")):
-                raise UsageError(f"Every trial failed, so that there is nothing to draw in {self.figure}.")
+        if self.figure and any(score is not None for score in found.column("score")):
             from rote.figures import export
 
             kind: Any = self.figure.suffix[1:]
             write_atomically(self.figure, export(found, kind))
+        elif self.figure:
+            err_console().print(f"Every trial failed: nothing is drawn in {self.figure}.", markup=False)
+
+    def _show(self, found: Table) -> int:
+        """1 where every trial failed, as of a run that failed."""
+        print_rows(found.records(), as_json=self.json)
+        if found.note and not self.json:
+            print(found.note)
+        return int(all(score is None for score in found.column("score")))
 
 
 def check_file(path: Path | None, endings: tuple[str, ...], what: str) -> None:
