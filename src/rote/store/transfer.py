@@ -71,7 +71,7 @@ def _consider(found: Plan, theirs: Path, ours: Path) -> None:
         return
     try:
         record = Record.read(theirs)
-        wrong = [f"{file}: {told}" for kind, file, told in check_run(theirs) if kind == "damaged"]
+        wrong = [f"{file}: {told}" for kind, file, told in check_run(theirs, record) if kind == "damaged"]
     except StoreError as error:
         wrong, record = [str(error)], None
     if wrong or record is None:

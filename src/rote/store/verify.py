@@ -97,9 +97,8 @@ def repair(root: Path, findings: Sequence[Finding]) -> list[Finding]:
     return repaired
 
 
-def check_run(folder: Path) -> list[tuple[Kind, str, str]]:
-    """Kind, file and text of everything wrong in one run's folder, whose record can be read."""
-    record = Record.read(folder)
+def check_run(folder: Path, record: Record) -> list[tuple[Kind, str, str]]:
+    """Kind, file and text of everything wrong in one run's folder."""
     wrong: list[tuple[Kind, str, str]] = []
     if record.request.id != folder.name or record.request.study != folder.parent.name:
         told = f"This is the run {record.request.study}/{record.request.id}, in a wrong place. Move it there."
@@ -130,7 +129,7 @@ def _looked_at(folder: Path) -> tuple[Record | None, list[tuple[Kind, str, str]]
         return None, [("interrupted", ".", f"A process was killed before it had written the run's record. {again}")]
     try:
         record = Record.read(folder)
-        wrong = check_run(folder)
+        wrong = check_run(folder, record)
     except StoreError as error:
         return None, [("damaged", RECORD, _without_path(error, folder))]
     if record.status == "started":
