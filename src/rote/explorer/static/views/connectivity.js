@@ -1,8 +1,8 @@
 // Which characters does a prediction rest on? Linked rows of one text, one per model.
 import { onTheme } from "../lib/color.js";
-import { debounce, fill, h, latest, number, percent, select, svg } from "../lib/dom.js";
+import { debounce, fill, h, latest, number, percent, select } from "../lib/dom.js";
 import { glyphs, moved, named } from "../lib/glyphs.js";
-import { heat } from "../lib/heat.js";
+import { matrixPanel } from "../lib/matrices.js";
 import { Matrix } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
 import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
@@ -231,7 +231,7 @@ export const view = {
       const end = relative ? "1" : number(largest);
       legend = { signed: signed(), low: signed() ? `−${end}` : "0", high: end, measure: measure(relative) };
       bar.update(legend);
-      for (const map of maps) if (map.row.answer) map.cursor(placeIn(map.row), placeIn(map.row));
+      matrices.mark();
     }
 
     function measure(relative) {
@@ -310,38 +310,9 @@ export const view = {
       context.state.set(values);
     }
 
-    // The full matrix, one picture per model, and its numbers as a table.
-    let maps = [];
-    function drawMatrices() {
-      maps.forEach((map) => map.destroy());
-      maps = [];
-      const ready = chosen.view === "matrix" ? rows.filter((row) => row.matrix) : [];
-      matrices.hidden = !ready.length;
-      if (!ready.length) return;
-      const all = Math.max(...ready.map((row) => row.matrix.most(false)));
-      fill(matrices, ready.map((row) => {
-        const { symbols } = row.answer;
-        const count = symbols.length;
-        const largest = Array.from({ length: count }, (_, output) => {
-          if (chosen.scale !== "position") return (chosen.scale === "all" ? all : row.matrix.most(false)) || 1;
-          return row.matrix.series(output, "row", false).reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
-        });
-        const map = heat({
-          label: `Connectivity matrix of ${row.title()}: ${count} outputs down, ${count} inputs across`,
-          hint: "Outputs down, inputs across. Point, or use the arrow keys.",
-          read: (output, input) => `output ${output + 1} “${named(symbols[output])}” of ${row.answer.asked[output]}, input ${input + 1} “${named(symbols[input])}”: ${input > output && row.answer.causal ? "none" : number(row.matrix.at(output, input))}`,
-          onpick: (output) => press(output),
-        });
-        map.set({
-          rows: count, columns: count, signed: signed(), aspect: "1 / 1",
-          value: (output, input) => (row.answer.causal && input > output ? null : row.matrix.at(output, input) / largest[output]),
-        });
-        map.row = row;
-        maps.push(map);
-        return h("figure", { class: "matrix" }, h("figcaption", {}, row.title()), map.element);
-      }));
-      for (const map of maps) map.cursor(placeIn(map.row), placeIn(map.row));
-    }
+    // The full matrix, one picture per model, and the numbers of the chosen character as a table.
+    const matrices = matrixPanel({ place: placeIn, press });
+    const drawMatrices = () => matrices.draw(chosen.view === "matrix" ? rows.filter((row) => row.matrix) : [], chosen.scale, signed());
 
     const numbers = h("details", { class: "numbers", ontoggle: () => numbers.open && table() }, h("summary", {}, "The chosen character's numbers as a table"));
     function table() {
@@ -405,7 +376,6 @@ export const view = {
     const list = h("div", { class: "text-rows" });
     const bar = colorBar();
     const hint = h("p", { class: "hint" });
-    const matrices = h("div", { class: "matrices", hidden: true });
     const adding = h("button", { type: "button", class: "quiet", onclick: add }, "Add a model");
 
     fill(
@@ -417,7 +387,7 @@ export const view = {
       h("div", { class: "legend-line" }, bar.element, hint),
       list,
       h("div", { class: "under-rows" }, adding),
-      matrices,
+      matrices.element,
       numbers,
     );
     pin(pinned);
@@ -450,7 +420,7 @@ export const view = {
       unmount() {
         rows.forEach((row) => row.ask.cancel());
         [field, keep, say, setWord].forEach((part) => part.cancel());
-        maps.forEach((map) => map.destroy());
+        matrices.destroy();
         ends.forEach((end) => end());
       },
       data() {
@@ -462,7 +432,7 @@ export const view = {
         return { columns, rows: found };
       },
       svg() {
-        if (chosen.view === "matrix" && maps.length) return matrixPicture(maps);
+        if (chosen.view === "matrix") return matrices.picture();
         const shown = rows.filter((row) => row.matrix).map((row) => ({
           title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${chance(row.answer.suggested_chances[placeIn(row)][index])}`).join(" · ")}  |  ${row.target.textContent}`,
           symbols: row.answer.symbols, words: row.answer.words, colors: row.colors, marked: placeIn(row),
@@ -472,13 +442,3 @@ export const view = {
     };
   },
 };
-
-function matrixPicture(maps) {
-  const side = 400;
-  const parts = maps.flatMap((map, index) => [
-    svg("text", { x: index * (side + 24), y: 18, "font-size": 14, fill: "var(--ink)" }, map.row.title()),
-    svg("image", { x: index * (side + 24), y: 28, width: side, height: side, href: map.picture(), preserveAspectRatio: "none" }),
-  ]);
-  const size = { width: maps.length * (side + 24), height: side + 36 };
-  return svg("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-family": "Helvetica, Arial, sans-serif" }, parts);
-}
