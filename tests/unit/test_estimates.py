@@ -135,10 +135,6 @@ def test_the_speed_of_a_machine_is_measured_once_for_a_store(store: Store, monke
     assert [costs.speed(store), costs.speed(store)] == [103.0, 103.0]
 
 
-def test_a_calibration_takes_no_longer_than_it_says() -> None:
-    assert costs.calibrate(slices=1) > 0
-
-
 def test_costs_are_written_from_stores_and_read_back_with_the_fastest_of_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

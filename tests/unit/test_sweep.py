@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from rote.errors import RunFailedError, UnknownNameError, UsageError
 from rote.figures import draw, export
 from rote.store import Column, Store, Table
-from rote.studies import Laboratory, estimates, tables
+from rote.studies import Laboratory, tables
 from rote.studies import sweep as module
 from rote.studies.estimates import Expectation
 from rote.studies.space import count, grid, grid_trial, parse_space, random_trials, varied
@@ -214,7 +213,3 @@ def test_columns_are_those_that_were_measured() -> None:
     made = Table.make("t", "T", (Column("a", role="label"), Column("b")), [])
     assert tables.columns_of(made) == ["b"]
     assert tables.united([{"t": ["b"]}, {"t": ["c", "b"], "u": []}]) == {"t": ["b", "c"], "u": []}
-
-
-def test_estimates_are_plain_data() -> None:
-    json.dumps(estimates.in_words(Expectation(1, 0, None, None, 2, "x")))

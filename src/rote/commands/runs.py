@@ -33,7 +33,7 @@ class Runs:
 
     Try:
       rote runs
-      rote runs list --status failed --study lookup-*
+      rote runs list --status failed --study 'lookup-*'
       rote runs show 3f2a
       rote runs verify --repair
       rote runs rm --study plane --preset smoke --older-than 30d
