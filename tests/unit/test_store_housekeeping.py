@@ -25,11 +25,6 @@ from rote.store.verify import repair, verify
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
-@pytest.fixture
 def other(tmp_path: Path) -> Store:
     return Store(tmp_path / "other")
 
