@@ -17,15 +17,6 @@ from rote.testing.untouched import untouched
 INPUT, HIDDEN, TIME, OUTPUTS = 3, 4, 6, 5
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Any:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(threads)
-
-
 class Own(nn.Module):
     """Modules that ``adapt`` can also take, behind a forward pass that Rote sees nothing of."""
 

@@ -22,7 +22,7 @@ from rote.analyses.dependence import crossed
 from rote.errors import UsageError
 from rote.store import Store
 from rote.studies.resistance import digits_training
-from rote.studies.resistance.digits import DigitPairs
+from rote.studies.resistance.digits import DigitPairsStudy
 from rote.studies.resistance.digits_training import DigitsProgram
 from rote.studies.resistance.information import InformationConfig
 from rote.studies.resistance.information_training import InformedProgram
@@ -324,7 +324,7 @@ def test_digit_pairs_taken_up_after_a_failure_end_with_the_same_numbers(
 ) -> None:
     """Dropout draws from torch's random state, the information is measured at steps that the program must know."""
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
-    study = DigitPairs()
+    study = DigitPairsStudy()
     config = study.resolve("smoke", {"training.record_every": 1, "training.steps": 6})
     request = study.request("dropout", config, (3,))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,12 @@ from plain_encoder_decoder import PlainEncoderDecoder, copy_replica
 from torch import Tensor, nn
 
 from rote.analyses.surgery import prune
-from rote.errors import UsageError
 from rote.models import EncoderDecoder, EncoderDecoderConfig
-from rote.store import Request, Store, Table
+from rote.store import Request, Store
 from rote.studies.realization import surgery_measures as measure
 from rote.studies.realization import surgery_training as training
-from rote.studies.realization.surgery import COMPONENTS, EXCHANGED, PRUNED, LookupSurgery, SurgeryConfig
-from rote.studies.realization.surgery_tables import all_tables, trial_table
+from rote.studies.realization.surgery import COMPONENTS, EXCHANGED, SurgeryConfig
 from rote.studies.realization.training import LookupData
-from rote.studies.summaries import joined
 from rote.training import TrainingConfig
 
 SEEDS = (0, 1, 2)
@@ -290,123 +286,3 @@ class TestRetraining:
             assert row["accuracy"] == after[row["split"]][index]
             best = min(recorded, key=lambda entry: entry["validation_loss"][index])
             assert row["epoch"] == best["step"] / 8  # 232 rows in batches of 29
-
-
-def summary_of(accuracy: Callable[[str, str, int], float], seeds: Sequence[int] = range(5)) -> dict[str, Table]:
-    """The study's tables of runs with accuracies by trial, part and seed; 0.1 less before retraining."""
-    found = []
-    for trial, what in [(kind, part) for kind in ("guided", "baseline") for part in COMPONENTS] + [
-        ("pruned", by) for by in PRUNED
-    ]:
-        rows = [
-            {"seed": seed, "split": split, "before": accuracy(trial, what, seed) - 0.1 if lead == 0 else 0.9,
-             "accuracy": accuracy(trial, what, seed) if lead == 0 else 0.95, "epoch": 1.0}
-            for seed in seeds for lead, split in enumerate(measure.SPLITS)
-        ]  # fmt: skip
-        found.append(trial_table(trial, what, rows))
-    return {table.name: table for table in all_tables(joined(found))}
-
-
-PUBLISHED_LIKE = {
-    "none": 0.9, "encoder": 0.17, "encoder embedding": 0.75, "encoder W_ih": 0.92, "encoder W_hh": 0.78,
-    "decoder": 0.12, "decoder embedding": 0.31, "decoder W_ih": 0.6, "decoder W_hh": 0.93,
-}  # fmt: skip
-
-
-def like_published(trial: str, what: str, seed: int) -> float:
-    wiggle = 0.01 * (seed - 2)
-    if trial == "baseline":
-        return 0.13 if what == "none" else 0.03 + wiggle
-    if trial == "pruned":
-        return {"none": 0.92, "random": 0.4}.get(what, 0.22) + wiggle
-    return PUBLISHED_LIKE[what] + wiggle
-
-
-class TestTablesAndClaims:
-    tables = summary_of(like_published)
-
-    def test_the_source_without_an_exchange_stands_beside_the_model_as_trained(self) -> None:
-        rows = {(row["model"], row["component"]): row for row in self.tables["table-4"].records()}
-        assert len(rows) == 20
-        assert rows["guided", "original"]["published"] == 0.82
-        assert rows["guided", "original"]["accuracy"] == pytest.approx(0.8)
-        assert rows["guided", "none"]["published"] is None
-        assert rows["guided", "none"]["accuracy"] == pytest.approx(0.9)
-        assert rows["guided", "decoder W_ih"]["published_sd"] == 0.08
-        assert rows["guided", "decoder W_ih"]["same"] is True
-        assert rows["baseline", "encoder W_hh"]["published"] is None
-        assert rows["guided", "encoder"]["heldout_inputs"] == pytest.approx(0.95)
-        assert rows["guided", "original"]["heldout_inputs"] == pytest.approx(0.9)
-
-    def test_pruning_has_each_choice_before_and_after_retraining(self) -> None:
-        rows = {(row["by"], row["when"]): row for row in self.tables["pruned"].records()}
-        assert rows["edges", "before retraining"]["accuracy"] == pytest.approx(0.12)
-        assert rows["edges", "after retraining"]["published"] == 0.925
-        assert rows["none", "before retraining"]["published"] == 0.823
-        assert rows["random", "after retraining"]["published"] is None
-
-    def test_numbers_like_the_published_reproduce_the_claims_and_a_missing_effect_refutes_them(self) -> None:
-        from rote.claims import judge
-
-        found = {claim.id: judge(claim, self.tables).outcome for claim in LookupSurgery.claims}
-        assert found.pop("lookup-pruning-retraining") == "not reproduced"  # 0.22 here, far below the whole network
-        assert set(found.values()) == {"reproduced"}, found
-        same = summary_of(lambda *_: 0.9)
-        refuted = {claim.id: judge(claim, same).outcome for claim in LookupSurgery.claims}
-        for name in ("encoder", "decoder", "decoder-embedding", "drop", "baseline"):
-            assert refuted[f"lookup-substitution-{name}"] == "not reproduced"
-        assert refuted["lookup-substitution-encoder-embedding"] == "reproduced"
-        assert refuted["lookup-pruning"] == "not reproduced"
-        assert refuted["lookup-pruning-retraining"] == "reproduced"
-
-    def test_a_drop_is_relative_to_the_mean_of_the_originals(self) -> None:
-        assert measure.relative_drop("encoder")(self.tables).value == pytest.approx((0.8 - 0.17) / 0.8)
-        nothing = summary_of(lambda *_: 0.1)
-        assert measure.relative_drop("encoder")(nothing).value != measure.relative_drop("encoder")(nothing).value
-
-    def test_the_best_component_is_chosen_seed_by_seed(self) -> None:
-        def accuracy(trial: str, what: str, seed: int) -> float:
-            return 0.5 if trial == "baseline" and what == EXCHANGED[seed] else 0.1
-
-        tables = summary_of(accuracy)
-        assert measure.best_baseline(EXCHANGED)(tables).value == pytest.approx(0.5)
-        assert measure.baselines(EXCHANGED)(tables).value == pytest.approx((0.5 + 7 * 0.1) / 8)
-
-    @pytest.mark.parametrize(("name", "lanes"), [("table-4", 20), ("pruned", 10)])
-    def test_the_figure_has_every_row_with_its_published_value(self, name: str, lanes: int) -> None:
-        from rote.figures import spec
-
-        drawn = spec(self.tables[name])["datasets"]["rows"]
-        assert len(drawn) == lanes
-        assert [row["published"] for row in drawn] == self.tables[name].column("published")
-        if name == "table-4":
-            (whole,) = [row for row in drawn if (row["model"], row["component"]) == ("guided", "encoder")]
-            assert (whole["published_low"], whole["published_high"]) == pytest.approx((0.06, 0.28))
-
-
-class TestRequests:
-    def test_a_run_depends_only_on_the_settings_that_it_uses(self) -> None:
-        study = LookupSurgery()
-        plain, kept, longer = (
-            {request.part: request.id for request in study.requests(study.resolve("paper", changes))}
-            for changes in ({}, {"keep": 0.1}, {"retraining.steps": 99, "retraining.patience": None})
-        )
-        assert len(plain) == len(COMPONENTS) * 2 + len(PRUNED)
-        for part in plain:
-            assert (plain[part] == kept[part]) == (not part.startswith("pruned"))
-            assert (plain[part] == longer[part]) == part.startswith("pruned")
-
-    def test_it_needs_the_models_of_the_accuracy_study(self) -> None:
-        study = LookupSurgery()
-        for preset in ("quick", "paper"):
-            needed = {request.part: request.id for request in study.needs(study.resolve(preset, {}))}
-            from rote.studies.realization.accuracy import LookupAccuracy
-
-            accuracy = LookupAccuracy()
-            offered = {request.part: request.id for request in accuracy.requests(accuracy.resolve(preset, {}))}
-            assert needed.items() <= offered.items()
-
-    @pytest.mark.parametrize("wrong", [{"keep": 0.0}, {"keep": 1.5}, {"strongest": 0.0}, {"task.unseen_tables": 0}])
-    def test_settings_that_leave_nothing_to_measure_are_refused(self, wrong: dict[str, object]) -> None:
-        with pytest.raises(UsageError, match=next(iter(wrong)).split(".")[-1]):
-            LookupSurgery().resolve("paper", wrong)

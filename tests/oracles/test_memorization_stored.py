@@ -16,7 +16,7 @@ from rote.studies.memorization import measures, published, stored_data
 from rote.studies.memorization.measures import Words
 from rote.studies.memorization.stored_accuracy import denominators, derive, difference_of_shares
 from rote.studies.memorization.stored_claims import CLAIMS
-from rote.studies.memorization.stored_tables import smoothed, stored_tables
+from rote.studies.memorization.stored_tables import all_tables, smoothed
 
 ORIGINALS = Path(os.environ.get("ROTE_DATA", ""), "distill_memorization")
 needs_originals = pytest.mark.skipif(
@@ -131,7 +131,7 @@ def test_smoothing_weighs_every_earlier_value():
 
 @pytest.fixture(scope="module")
 def tables():
-    return {table.name: table for table in stored_tables(stored_data.load())}
+    return {table.name: table for table in all_tables(stored_data.load())}
 
 
 def test_the_verdicts_on_the_stored_results(tables):

@@ -15,7 +15,7 @@ from rote.errors import UsageError
 from rote.models import AutocompleteConfig, AutocompleteModel
 from rote.store import Column, Table
 from rote.studies.memorization import baseline, looking
-from rote.studies.memorization.autocomplete import Autocomplete
+from rote.studies.memorization.autocomplete import AutocompleteStudy
 from rote.studies.memorization.autocomplete_claims import CLAIMS, ahead, letters
 from rote.studies.memorization.autocomplete_tables import _letters, _outside
 from rote.studies.memorization.measures import Words
@@ -140,7 +140,7 @@ def test_ratios_by_distance():
 
 
 def test_a_run_is_found_again_by_what_it_depends_on_alone():
-    study = Autocomplete()
+    study = AutocompleteStudy()
     few = study.resolve("smoke", {"seeds": 2})
     more = study.resolve("smoke", {"seeds": 3, "cells": ("gru", "lstm"), "initial.seeds": 3})
     ids = {request.id: request for request in study.requests(few)}
@@ -152,7 +152,7 @@ def test_a_run_is_found_again_by_what_it_depends_on_alone():
 
 
 def test_auto_takes_text8_where_it_is_and_else_what_the_package_has(monkeypatch, tmp_path):
-    study, module = Autocomplete(), "rote.studies.memorization.autocomplete.available"
+    study, module = AutocompleteStudy(), "rote.studies.memorization.autocomplete.available"
     monkeypatch.setattr(module, lambda characters: True)
     assert (study.resolve("quick", {}).task.text, study.resolve("quick", {}).task.characters) == ("text8", 10_000_000)
     monkeypatch.setattr(module, lambda characters: False)
@@ -161,7 +161,7 @@ def test_auto_takes_text8_where_it_is_and_else_what_the_package_has(monkeypatch,
 
 
 def test_the_paper_preset_is_the_published_setting():
-    config = Autocomplete().resolve("paper", {})
+    config = AutocompleteStudy().resolve("paper", {})
     assert (config.task.words, config.task.length, config.task.characters) == (2**14, 200, None)
     assert (config.training.steps, config.training.batch, config.training.learning_rate) == (14278, 64, 0.001)
     assert (config.training.optimizer, config.softmax.kind) == ("adam", "exact")
@@ -250,7 +250,7 @@ def test_tables_of_runs_are_joined_by_the_names_of_their_columns():
 
 
 def test_a_text_of_ones_own_with_another_content_is_another_run(tmp_path) -> None:
-    study, file = Autocomplete(), tmp_path / "own.txt"
+    study, file = AutocompleteStudy(), tmp_path / "own.txt"
 
     def ids() -> list[str]:
         config = study.resolve("smoke", {"task.text": str(file), "task.characters": 2000})
