@@ -23,7 +23,7 @@ from torch import nn
 
 from rote.store import Store
 from rote.studies import Laboratory
-from rote.studies.resistance.digits import SETTINGS, DigitPairs, DigitsConfig
+from rote.studies.resistance.digits import SETTINGS, DigitPairsStudy, DigitsConfig
 from rote.studies.resistance.digits_training import DigitsProgram
 from rote.tasks.mnist import Digits, available, load_digits
 
@@ -76,7 +76,7 @@ def main() -> None:
         "seeds": SEEDS, "remedies": False, "training.steps": steps, "training.record_every": steps,
         "evaluated": 64, "crossed": 1, "gradients": 1,
     }  # fmt: skip
-    config, digits = DigitPairs().resolve("paper", overrides), load_digits("mnist")
+    config, digits = DigitPairsStudy().resolve("paper", overrides), load_digits("mnist")
     networks = [(setting, seed) for setting in SETTINGS for seed in range(SEEDS)]
     threads = torch.get_num_threads()
     together, losses = ours(overrides)

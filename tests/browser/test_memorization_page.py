@@ -13,14 +13,14 @@ from watched_page import Watched
 from rote.report import build
 from rote.studies.memorization.published import SOURCE
 from rote.studies.memorization.stored_data import load
-from rote.studies.memorization.stored_tables import stored_tables
+from rote.studies.memorization.stored_tables import all_tables
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tables = {table.name: table for table in stored_tables(load())}
+    tables = {table.name: table for table in all_tables(load())}
     shown = section(tables["paragraph"], tables["share"], study="stored", source=SOURCE, verdicts=())
     first = build([shown], [], tmp_path_factory.mktemp("memorization") / "report")
     return first.with_name("memorization.html")

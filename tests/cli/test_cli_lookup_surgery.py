@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import NO_TORCH, Answer, python, rote
 
-from rote.studies.realization.surgery import COMPONENTS, PRUNED, LookupSurgery
+from rote.studies.realization.surgery import COMPONENTS, PRUNED, LookupSurgeryStudy
 
 SMOKE = ("lookup-surgery", "--preset", "smoke", "--workers", "1", "--store")
 
@@ -23,7 +23,7 @@ def test_smoke_trains_the_models_it_needs_and_prints_a_verdict_on_every_claim(sm
     answer = smoke[1]
     assert answer.code == 0, answer.err
     assert answer.err.endswith(f"Runs: {2 + 2 * len(COMPONENTS) + len(PRUNED)} computed, 0 reused\n")
-    for claim in LookupSurgery.claims:
+    for claim in LookupSurgeryStudy.claims:
         assert re.search(rf"^INCONCLUSIVE    {claim.id}  .*preset smoke", answer.out, re.MULTILINE)
     for component in (*COMPONENTS, "original"):
         for kind in ("guided", "baseline"):

@@ -10,12 +10,12 @@ from rote.figures.memorization_text import LINE, _places
 from rote.store import Column, Table
 from rote.studies.memorization.published import PARAGRAPH
 from rote.studies.memorization.stored_data import load
-from rote.studies.memorization.stored_tables import stored_tables
+from rote.studies.memorization.stored_tables import all_tables
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Table]:
-    return {table.name: table for table in stored_tables(load())}
+    return {table.name: table for table in all_tables(load())}
 
 
 def test_a_line_breaks_between_words_and_loses_no_character():

@@ -16,8 +16,8 @@ from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.conduits import frequency_claims as measure
-from rote.studies.conduits import frequency_tables as made
 from rote.studies.conduits import published
+from rote.studies.conduits.frequency_tables import all_tables
 from rote.studies.conduits.settings import Passes, Reading
 from rote.studies.study import Progress, Study, studies
 from rote.tasks.rules import Generator, RulesTask
@@ -145,7 +145,7 @@ class FrequencyStudy(Study[FrequencyConfig]):
         return train_and_measure(program, run, progress)
 
     def summarize(self, config: FrequencyConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return made.tables(config, runs)
+        return all_tables(config, runs)
 
     claims = (
         Claim(

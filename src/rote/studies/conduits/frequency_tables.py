@@ -32,7 +32,7 @@ PARTS = {"open": "open symbol", "conduit": "conduit"}
 OVER_TRAINING = {"open": "open symbol", "whole": "open symbol and conduit", "own": "the whole network"}
 
 
-def tables(config: FrequencyConfig, runs: Sequence[FinishedRun]) -> list[Table]:
+def all_tables(config: FrequencyConfig, runs: Sequence[FinishedRun]) -> list[Table]:
     found = collected(runs)
     measures = in_order(config, found["measures"].records())
     networks = _networks(config, measures, found["corpora"].records())

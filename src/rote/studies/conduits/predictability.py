@@ -13,8 +13,8 @@ from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.conduits import predictability_claims as measure
-from rote.studies.conduits import predictability_tables as made
 from rote.studies.conduits import published
+from rote.studies.conduits.predictability_tables import all_tables
 from rote.studies.conduits.settings import Passes, Reading
 from rote.studies.study import Progress, Study, studies
 from rote.tasks.rules import Generator, RulesTask
@@ -155,7 +155,7 @@ class PredictabilityStudy(Study[PredictabilityConfig]):
         return train_and_measure(program, run, progress)
 
     def summarize(self, config: PredictabilityConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return made.tables(config, runs)
+        return all_tables(config, runs)
 
     claims = (
         Claim(

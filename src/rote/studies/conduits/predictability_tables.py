@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 EARLY = 0.25  # of training: what the claim about gradients calls early
 SETTING = Column("setting", "conduits also outside the rule (predictable) or not; generator", "label")
 MEASURE = Column("measure", "what is measured", "label")
-CHANCES = {"open": "open symbol", "own": "the whole network"}
 GRADIENTS = {"jacobians": "product of Jacobians", "carried": "gradient at open over before close"}
 CURVE = ("cell", "setting", "k", "epoch")
 
 
-def tables(config: PredictabilityConfig, runs: Sequence[FinishedRun]) -> list[Table]:
+def all_tables(config: PredictabilityConfig, runs: Sequence[FinishedRun]) -> list[Table]:
     found = collected(runs)
     measures = in_order(config, found["measures"].records())
     corpora = in_order(config, found["corpora"].records())

@@ -19,7 +19,7 @@ from rote.models import SequenceModel
 from rote.studies.conduits.settings import BiasRule, Reading
 
 BIAS_RULES: tuple[BiasRule, ...] = ("in_span", "exclusive_end", "never")
-BEFORE, AT = -2, -1  # the steps of a window at which P(close) is read
+BEFORE = -2  # the step of a window before the close symbol, which is its last
 
 
 @dataclass(frozen=True)

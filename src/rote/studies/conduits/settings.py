@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rote.config import at_least
+from rote.studies.conduits import published
 from rote.training import TrainingConfig
 
 BiasRule = Literal["in_span", "exclusive_end", "never"]
@@ -20,8 +21,8 @@ class Passes:
     epochs: float = 50.0
     batch: int = 20
     bptt: int = 35  # tokens between two updates
-    learning_rate: float = 1.0
-    clip: float | None = 0.25
+    learning_rate: float = published.LEARNING_RATE
+    clip: float | None = published.CLIP
     momentum: float = 0.0
     weight_decay: float = 0.0
     dtype: Literal["float32", "float64"] = "float32"

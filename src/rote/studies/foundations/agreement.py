@@ -12,9 +12,9 @@ from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import agreement_claims as judged
-from rote.studies.foundations import agreement_tables as made
 from rote.studies.foundations import published
 from rote.studies.foundations.against_counts import COUNTS, AgainstCounts
+from rote.studies.foundations.agreement_tables import all_tables
 from rote.studies.study import Progress, studies
 from rote.tasks.agreement import DEEPEST, AgreementTask
 from rote.training import TrainingConfig
@@ -93,6 +93,6 @@ class AgreementStudy(AgainstCounts[AgreementConfig]):
         return train_and_measure(config, run, progress, device)
 
     def summarize(self, config: AgreementConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return made.tables(config, runs)
+        return all_tables(config, runs)
 
     claims = judged.CLAIMS

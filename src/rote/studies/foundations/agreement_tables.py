@@ -22,7 +22,7 @@ def condition(structure: str, depth: int) -> str:
     return f"{depth} phrase{'' if depth == 1 else 's'}" if structure == "phrases" else structure
 
 
-def tables(config: AgreementConfig, runs: Sequence[FinishedRun]) -> list[Table]:
+def all_tables(config: AgreementConfig, runs: Sequence[FinishedRun]) -> list[Table]:
     found = collected(runs)
     accuracy, deepest = found["accuracy"], config.task.depth
     note = (

@@ -10,9 +10,9 @@ from rote.config import at_least
 from rote.errors import UsageError
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import lexicon_claims as judged
-from rote.studies.foundations import lexicon_tables as made
 from rote.studies.foundations import published
 from rote.studies.foundations.elman_settings import OPEN, Procedure
+from rote.studies.foundations.lexicon_tables import all_tables
 from rote.studies.study import Progress, Study, studies
 from rote.tasks.elman import Classes, ElmanTask
 
@@ -115,6 +115,6 @@ class LexiconStudy(Study[LexiconConfig]):
         return elman_networks(config, run, progress)
 
     def summarize(self, config: LexiconConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return made.tables(config, runs)
+        return all_tables(config, runs)
 
     claims = judged.CLAIMS

@@ -23,7 +23,7 @@ PUBLISHED = {
 }
 
 
-def tables(config: LexiconConfig, runs: Sequence[FinishedRun]) -> list[Table]:
+def all_tables(config: LexiconConfig, runs: Sequence[FinishedRun]) -> list[Table]:
     found = collected(runs)
     note = f"After {config.training.passes:g} passes over {config.sentences} sentences; {config.seeds} seeds."
     lengths = ", ".join(f"{length:,}" for length in published.LEXICON_STREAMS)

@@ -13,8 +13,8 @@ from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import published
 from rote.studies.foundations import selection_claims as judged
-from rote.studies.foundations import selection_tables as made
 from rote.studies.foundations.against_counts import COUNTS, AgainstCounts
+from rote.studies.foundations.selection_tables import all_tables
 from rote.studies.study import Progress, studies
 from rote.tasks.selection import LECTURE, LONGEST, SelectionTask, check_gap
 from rote.training import TrainingConfig
@@ -104,6 +104,6 @@ class SelectionStudy(AgainstCounts[SelectionConfig]):
         return train_and_measure(config, run, progress, device)
 
     def summarize(self, config: SelectionConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return made.tables(config, runs)
+        return all_tables(config, runs)
 
     claims = judged.CLAIMS

@@ -19,7 +19,7 @@ GAP = Column("gap", "words between noun and object in the test", "label")
 STEP = Column("step", "updates", "label")
 
 
-def tables(config: SelectionConfig, runs: Sequence[FinishedRun]) -> list[Table]:
+def all_tables(config: SelectionConfig, runs: Sequence[FinishedRun]) -> list[Table]:
     accuracy = collected(runs)["accuracy"]
     rows = accuracy.records()
     networks = _networks(config, rows)

@@ -16,7 +16,7 @@ from rote.errors import UnknownNameError, UsageError
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.foundations import published
 from rote.studies.foundations.text_settings import TextConfig, check_network
-from rote.studies.foundations.text_tables import BASELINES, baseline_table, summary_tables
+from rote.studies.foundations.text_tables import BASELINES, all_tables, baseline_table
 from rote.studies.study import Progress, Study
 from rote.studies.summaries import NotMeasuredError, collected, column_of, measured
 from rote.tasks.text_tasks import Kind
@@ -86,7 +86,7 @@ class TextStudy(Study[C]):
         return [train_and_measure(self.kind, config, corpus, request, run, progress, device)]
 
     def summarize(self, config: C, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return summary_tables(self.kind, self.title, self.place, collected(runs))
+        return all_tables(self.kind, self.title, self.place, collected(runs))
 
     def beside(self, tables: Tables) -> str:
         """For a list of scores: what counting gives on the same data."""

@@ -39,7 +39,7 @@ def baseline_table(kind: Kind, corpus: Corpus) -> Table:
     return Table.make(BASELINES, "Baselines", columns, rows, note=corpus.note)
 
 
-def summary_tables(kind: Kind, title: str, place: str, runs: Mapping[str, Table]) -> list[Table]:
+def all_tables(kind: Kind, title: str, place: str, runs: Mapping[str, Table]) -> list[Table]:
     counted, curves = runs[BASELINES], runs["curves"]
     networks = [_network(key, rows) for key, rows in grouped(curves.records(), ("model", "seed")).items()]
     columns = (

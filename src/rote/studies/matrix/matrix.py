@@ -13,7 +13,7 @@ from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
 from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.matrix.lessons import TASKS
-from rote.studies.matrix.tables import matrix_tables
+from rote.studies.matrix.tables import all_tables
 from rote.studies.study import Progress, Study, studies
 from rote.training import TrainingConfig
 
@@ -99,4 +99,4 @@ class MatrixStudy(Study[MatrixConfig]):
         return train_and_look(self.config_of(request), run, progress, device)
 
     def summarize(self, config: MatrixConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return matrix_tables(runs)
+        return all_tables(runs)

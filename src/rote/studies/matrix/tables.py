@@ -51,7 +51,7 @@ def run_table(task: str, cell: str, seeds: Sequence[int], found: Sequence[Values
     return Table.make("seeds", "Every measure of every network", columns, rows, details=True)
 
 
-def matrix_tables(runs: Sequence[FinishedRun]) -> list[Table]:
+def all_tables(runs: Sequence[FinishedRun]) -> list[Table]:
     (seeds,) = collected(runs).values()
     place = {measure: number for number, measure in enumerate(MEASURES)}
     rows = sorted(bands(seeds.records(), ("task", "cell", "measure"), "value"), key=lambda row: place[row["measure"]])

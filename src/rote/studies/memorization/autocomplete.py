@@ -24,7 +24,7 @@ PREFIX = 10_000_000  # characters of text8 that the text "auto" takes
 
 
 @studies.register("autocomplete")
-class Autocomplete(Study[MemorizationConfig]):
+class AutocompleteStudy(Study[MemorizationConfig]):
     """Which recurrent units use the words before, and which only the letters of the word that they complete?"""
 
     name = "autocomplete"

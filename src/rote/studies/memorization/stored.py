@@ -11,7 +11,7 @@ from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.memorization import published
 from rote.studies.memorization.stored_claims import CLAIMS
 from rote.studies.memorization.stored_data import load
-from rote.studies.memorization.stored_tables import stored_tables
+from rote.studies.memorization.stored_tables import all_tables
 from rote.studies.study import Progress, Study, studies
 
 
@@ -24,7 +24,7 @@ class StoredConfig:
 
 
 @studies.register("stored-connectivity")
-class StoredConnectivity(Study[StoredConfig]):
+class StoredConnectivityStudy(Study[StoredConfig]):
     """Do the article's own stored matrices and curves say what its text says?"""
 
     name = "stored-connectivity"
@@ -53,4 +53,4 @@ class StoredConnectivity(Study[StoredConfig]):
         raise AssertionError("stored-connectivity has no runs of its own")
 
     def summarize(self, config: StoredConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return stored_tables(load())
+        return all_tables(load())

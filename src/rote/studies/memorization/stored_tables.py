@@ -39,7 +39,7 @@ LAST = 1000  # mini-batches
 ONE_NETWORK = "One network of each cell and one paragraph, as published: no interval says how another would come out."
 
 
-def stored_tables(stored: Stored) -> list[Table]:
+def all_tables(stored: Stored) -> list[Table]:
     words, counts = Words.find(published.PARAGRAPH), derive(stored.accuracy)
     networks = [looked_at(stored, model, words) for model in MODELS]
     profiles = [

@@ -13,7 +13,7 @@ from rote.config import at_least, from_plain, to_plain
 from rote.store import Column, FinishedRun, Request, Run, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy_claims import CLAIMS
-from rote.studies.realization.accuracy_tables import LABELS, accuracy_tables, curves_table
+from rote.studies.realization.accuracy_tables import LABELS, all_tables, curves_table
 from rote.studies.realization.settings import KINDS, QUICK, SMOKE, LookupModelConfig
 from rote.studies.study import Progress, Study, studies
 from rote.studies.summaries import collected
@@ -72,7 +72,7 @@ def load_models(run: FinishedRun, step: int | None = None) -> EncoderDecoder:
 
 
 @studies.register("lookup-accuracy")
-class LookupAccuracy(Study[AccuracyConfig]):
+class LookupAccuracyStudy(Study[AccuracyConfig]):
     """Do attention targets make the difference between composing lookup tables and memorizing them?"""
 
     name = "lookup-accuracy"
@@ -136,7 +136,7 @@ class LookupAccuracy(Study[AccuracyConfig]):
 
     def summarize(self, config: AccuracyConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
         tables = collected(runs)
-        return [*accuracy_tables(tables["accuracy"]), curves_table(tables["curves"])]
+        return [*all_tables(tables["accuracy"]), curves_table(tables["curves"])]
 
 
 def _of(row: Mapping[str, Any], split: str, index: int) -> float | None:

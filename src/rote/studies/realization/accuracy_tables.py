@@ -25,7 +25,7 @@ LABELS = (
 )
 
 
-def accuracy_tables(seeds: Table) -> list[Table]:
+def all_tables(seeds: Table) -> list[Table]:
     """Tables 5 and 6, the summary with longer compositions, and every model."""
     rows = seeds.records()
     found = [_published_table(rows, model, number) for model, number in zip(KINDS, ("Table 5", "Table 6"), strict=True)]

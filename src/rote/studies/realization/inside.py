@@ -11,7 +11,7 @@ from rote.store import FinishedRun, Request, Run, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy import AccuracyConfig, cells_of, kept_steps, load_models, model_requests
 from rote.studies.realization.inside_claims import CLAIMS
-from rote.studies.realization.inside_tables import COLUMNS, run_table, summary_tables
+from rote.studies.realization.inside_tables import COLUMNS, all_tables, run_table
 from rote.studies.realization.settings import KINDS, QUICK, SMOKE
 from rote.studies.study import Progress, Study, studies
 from rote.studies.summaries import collected
@@ -31,7 +31,7 @@ class InsideConfig(AccuracyConfig):
 
 
 @studies.register("lookup-inside")
-class LookupInside(Study[InsideConfig]):
+class LookupInsideStudy(Study[InsideConfig]):
     """What do models that compose lookup tables look like inside, against models that do not?"""
 
     name = "lookup-inside"
@@ -100,7 +100,7 @@ class LookupInside(Study[InsideConfig]):
         return [run_table(name, rows[name]) for name in COLUMNS if rows[name]]
 
     def summarize(self, config: InsideConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return summary_tables(collected(runs), config.model.hidden)
+        return all_tables(collected(runs), config.model.hidden)
 
 
 def look(models: FinishedRun, seed: int, config: InsideConfig) -> dict[str, list[dict[str, Any]]]:

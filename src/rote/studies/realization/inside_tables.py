@@ -134,7 +134,7 @@ def run_table(name: str, rows: Sequence[Row]) -> Table:
     return Table.make(name, title, (*LABELS, *columns), rows, details=True)
 
 
-def summary_tables(tables: dict[str, Table], units: int) -> list[Table]:
+def all_tables(tables: dict[str, Table], units: int) -> list[Table]:
     found = [_diagnosis_summary(tables["diagnosis"])]
     found += [_summed(name, tables[name]) for name in SUMMED if name in tables]
     for name, (place, figure) in FIGURES.items():

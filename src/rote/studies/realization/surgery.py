@@ -86,7 +86,7 @@ class SurgeryConfig(LookupModelConfig):
 
 
 @studies.register("lookup-surgery")
-class LookupSurgery(Study[SurgeryConfig]):
+class LookupSurgeryStudy(Study[SurgeryConfig]):
     """Which parts of a lookup model hold the compositional solution, and how few neurons does it need?"""
 
     name = "lookup-surgery"

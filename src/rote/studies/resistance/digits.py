@@ -64,7 +64,7 @@ class DigitsConfig:
 
 
 @studies.register("digit-pairs")
-class DigitPairs(Study[DigitsConfig]):
+class DigitPairsStudy(Study[DigitsConfig]):
     """Does a network name the left one of two digits by the left one alone, when the right one tells much of it too?"""
 
     name = "digit-pairs"

@@ -36,7 +36,7 @@ class InformationConfig:
 
 
 @studies.register("plane-information")
-class PlaneInformation(Study[InformationConfig]):
+class PlaneInformationStudy(Study[InformationConfig]):
     """How much do the plane's networks take from the redundant input, and does training make it more?"""
 
     name = "plane-information"

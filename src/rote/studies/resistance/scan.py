@@ -54,7 +54,7 @@ class ScanConfig:
 
 
 @studies.register("scan-jump")
-class ScanJump(Study[ScanConfig]):
+class ScanJumpStudy(Study[ScanConfig]):
     """Does a model that knows a word alone understand commands that combine it?"""
 
     name = "scan-jump"
