@@ -30,6 +30,33 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 Ranking = Literal["corrected", "as_published"]
+Solver = Literal["lbfgs", "saga"]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How the classifiers are fitted and tested, and when a group of units suffices; see ``diagnose``."""
+
+    share: float = 0.95
+    splits: int = 5
+    test_share: float = 0.1
+    regularization: float = 1.0
+    solver: Solver = "lbfgs"
+    iterations: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.solver not in ("lbfgs", "saga"):
+            raise UsageError(f"'solver' must be 'lbfgs' or 'saga'. Got {self.solver!r}.")
+        if not 0 < self.share <= 1:
+            raise UsageError(f"'share' must be above 0 and at most 1. Got {self.share}.")
+        if not 0 < self.test_share < 1:
+            raise UsageError(f"'test_share' must lie between 0 and 1. Got {self.test_share}.")
+        if self.splits < 1 or self.iterations < 1 or not self.regularization > 0:
+            raise UsageError(
+                "'splits' and 'iterations' must be at least 1 and 'regularization' above 0. "
+                f"Got {self.splits}, {self.iterations} and {self.regularization}."
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,12 +87,12 @@ class Diagnosis(Result):
     @property
     def accuracy(self) -> float:
         """Mean over the splits, with all units."""
-        return float(self.accuracies.mean())
+        return _accuracy(self.accuracies)["accuracy"]
 
     @property
     def spread(self) -> float:
         """Standard deviation of the accuracy over the splits; 0 for one split."""
-        return float(self.accuracies.std(correction=1)) if len(self.accuracies) > 1 else 0.0
+        return _accuracy(self.accuracies)["spread"]
 
     @property
     def group(self) -> tuple[int, ...]:
@@ -130,7 +157,7 @@ def diagnose(
     splits: int = 5,
     test_share: float = 0.1,
     regularization: float = 1.0,
-    solver: Literal["lbfgs", "saga"] = "lbfgs",
+    solver: Solver = "lbfgs",
     iterations: int = 1000,
     seed: int = 0,
 ) -> Diagnosis:
@@ -153,30 +180,23 @@ def diagnose(
     >>> found.group, found.accuracy > 0.9
     ((4,), True)
     """
-    return diagnose_by(
-        (ranking,), activations, labels, groups=groups, mask=mask, share=share, splits=splits, test_share=test_share,
-        regularization=regularization, solver=solver, iterations=iterations, seed=seed,
-    )[ranking]  # fmt: skip
+    fitting = Fitting(share, splits, test_share, regularization, solver, iterations, seed)
+    return diagnose_by((ranking,), activations, labels, fitting, groups=groups, mask=mask)[ranking]
 
 
 def diagnose_by(
     rankings: Sequence[Ranking],
     activations: Tensor | np.ndarray,
     labels: Labels,
+    fitting: Fitting,
     *,
     groups: Labels | None = None,
     mask: Tensor | None = None,
-    share: float = 0.95,
-    splits: int = 5,
-    test_share: float = 0.1,
-    regularization: float = 1.0,
-    solver: Literal["lbfgs", "saga"] = "lbfgs",
-    iterations: int = 1000,
-    seed: int = 0,
 ) -> dict[Ranking, Diagnosis]:
     """``diagnose`` with several rankings: the classifiers on all units are the same and trained once."""
     for ranking in rankings:
-        _check_options(ranking, share, splits, test_share, regularization, solver, iterations)
+        if ranking not in ("corrected", "as_published"):
+            raise UsageError(f"'ranking' must be 'corrected' or 'as_published'. Got {ranking!r}.")
     samples = labelled_samples(activations, labels, mask)
     classes = sorted_names(samples.labels)
     if len(classes) < 2:
@@ -184,22 +204,24 @@ def diagnose_by(
     kept_groups = None if groups is None else _groups(groups, samples)
     number = {name: index for index, name in enumerate(classes)}
     target = np.array([number[name] for name in samples.labels])
-    halves = random_splits(target, kept_groups, splits, test_share, seed)
+    halves = random_splits(target, kept_groups, fitting.splits, fitting.test_share, fitting.seed)
     majority = float(np.bincount(target).max() / len(target))
     found: dict[Ranking, Diagnosis] = {}
     with threadpool_limits(1):  # the products are small: a second thread makes them four times slower
         values = samples.values - samples.values.mean(0)  # the intercept takes it up; far fewer steps are needed
-        full = Classifier(target, len(classes), halves, regularization, solver, iterations, seed)
+        full = Classifier(
+            target, len(classes), halves, fitting.regularization, fitting.solver, fitting.iterations, fitting.seed
+        )
         accuracies, coefficients, gradients = full.fit(values)
         mean = torch.from_numpy(coefficients.mean(0))
         for ranking in rankings:
             classifier = copy.copy(full)
             order = _importance(mean, ranking).argsort(descending=True, stable=True)
-            curve = _grow(classifier, values, order.numpy(), share * accuracies.mean(), accuracies)
+            curve = _grow(classifier, values, order.numpy(), fitting.share * accuracies.mean(), accuracies)
             found[ranking] = Diagnosis(
                 torch.from_numpy(accuracies), torch.from_numpy(curve), mean, order, tuple(classes), majority,
-                len(target), ranking, float(share), torch.from_numpy(gradients), classifier.fits,
-                classifier.unconverged, seed,
+                len(target), ranking, float(fitting.share), torch.from_numpy(gradients), classifier.fits,
+                classifier.unconverged, fitting.seed,
             )  # fmt: skip
     return found
 
@@ -237,24 +259,7 @@ def _groups(groups: Labels, samples: Samples) -> np.ndarray:
     return np.array([number[name] for name in kept])
 
 
-def _check_options(
-    ranking: str, share: float, splits: int, test_share: float, c: float, solver: str, iterations: int
-) -> None:
-    if ranking not in ("corrected", "as_published"):
-        raise UsageError(f"'ranking' must be 'corrected' or 'as_published'. Got {ranking!r}.")
-    if solver not in ("lbfgs", "saga"):
-        raise UsageError(f"'solver' must be 'lbfgs' or 'saga'. Got {solver!r}.")
-    if not 0 < share <= 1:
-        raise UsageError(f"'share' must be above 0 and at most 1. Got {share}.")
-    if not 0 < test_share < 1:
-        raise UsageError(f"'test_share' must lie between 0 and 1. Got {test_share}.")
-    if splits < 1 or iterations < 1 or not c > 0:
-        raise UsageError(
-            "'splits' and 'iterations' must be at least 1 and 'regularization' above 0. "
-            f"Got {splits}, {iterations} and {c}."
-        )
-
-
 def _accuracy(accuracies: Tensor) -> dict[str, float]:
+    """Mean and standard deviation over the splits; the latter is 0 for one split."""
     spread = float(accuracies.std(correction=1)) if len(accuracies) > 1 else 0.0
     return {"accuracy": float(accuracies.mean()), "spread": spread}

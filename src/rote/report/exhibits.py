@@ -11,6 +11,7 @@ from pathlib import Path
 from rote.errors import RoteError
 from rote.figures import Figure, draw
 from rote.figures.export import PICTURES, Picture, render, to_json
+from rote.report.names import Names
 from rote.report.tables import to_csv, to_latex, to_markdown
 from rote.store import Table
 
@@ -55,11 +56,11 @@ class Shelf:
 
     def __init__(self, folder: Path, earlier: Path | None = None) -> None:
         self.folder, self.earlier = folder, earlier
-        self._names: set[str] = set()
+        self._names = Names("table")
 
     def put(self, table: Table, prefix: str) -> Exhibit:
         """Write the table's files and its figure's."""
-        name = self._name(f"{prefix}-{table.name}" if prefix else table.name)
+        name = self._names.new(f"{prefix}-{table.name}" if prefix else table.name)
         # Long data are for programs; nobody sets sixty thousand rows in a paper.
         kinds = ["CSV"] if table.details else list(_TABLE_FILES)
         downloads = [self._table(table, name, kind) for kind in kinds]
@@ -106,14 +107,6 @@ class Shelf:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
         return Download(label, path, len(data))
-
-    def _name(self, wanted: str) -> str:
-        slug = re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "table"
-        name, number = slug, 2
-        while name in self._names:
-            name, number = f"{slug}-{number}", number + 1
-        self._names.add(name)
-        return name
 
 
 def _size(svg: bytes) -> tuple[int, int]:

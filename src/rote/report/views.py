@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,7 @@ from rote.claims import Evidence, Source, Verdict
 from rote.report.exhibits import Exhibit, Shelf
 from rote.report.intervals import IntervalPlot, interval_plot
 from rote.report.ledger import deciding
+from rote.report.names import Names
 from rote.report.section import Section
 
 
@@ -70,7 +70,8 @@ def by_source(
     sections: Sequence[Section], ledger: Sequence[Verdict], known: Iterable[Source], shelf: Shelf
 ) -> tuple[SourceView, ...]:
     """A page for each source, in the order of their numbers; sources that only the ledger knows come last."""
-    anchors, pages = _Anchors(), _Anchors("index")
+    # The same claim may be judged by two studies.
+    anchors, pages = Names("page"), Names("page", "index")
     shown = {verdict.claim.id for section in sections for verdict in section.verdicts}
     claimed = {verdict.claim.source for verdict in ledger}
     found = [section.source for section in sections] + [source for source in known if source.name in claimed]
@@ -119,7 +120,7 @@ def flat(environment: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     return tuple(pairs)
 
 
-def _study(section: Section, page: str, shelf: Shelf, anchors: _Anchors) -> StudyView:
+def _study(section: Section, page: str, shelf: Shelf, anchors: Names) -> StudyView:
     return StudyView(
         anchors.new(f"study-{section.study}"),
         section,
@@ -129,25 +130,10 @@ def _study(section: Section, page: str, shelf: Shelf, anchors: _Anchors) -> Stud
     )
 
 
-def _verdict(verdict: Verdict, page: str, anchors: _Anchors) -> VerdictView:
+def _verdict(verdict: Verdict, page: str, anchors: Names) -> VerdictView:
     expected = {measurement.label: measurement.expected for measurement in verdict.claim.measurements}
     evidence = tuple(
         EvidenceView(item, interval_plot(item.estimate, expected[item.label]) if item.label in expected else None)
         for item in verdict.evidence
     )
     return VerdictView(page, anchors.new(f"claim-{verdict.claim.id}"), verdict, evidence)
-
-
-class _Anchors:
-    """Names of pages and of places on them, each given once: the same claim may be judged by two studies."""
-
-    def __init__(self, *taken: str) -> None:
-        self._given = set(taken)
-
-    def new(self, wanted: str) -> str:
-        slug = re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "page"
-        anchor, number = slug, 2
-        while anchor in self._given:
-            anchor, number = f"{slug}-{number}", number + 1
-        self._given.add(anchor)
-        return anchor

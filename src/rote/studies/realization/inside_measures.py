@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rote.analyses import activation_distribution, gate_saturation, neuron_graph, trace
-from rote.analyses.diagnosis import Ranking, diagnose_by
+from rote.analyses import activation_distribution, diagnose, gate_saturation, neuron_graph, trace
+from rote.analyses.diagnosis import Fitting, Ranking, diagnose_by
 from rote.analyses.neurons import Strength, strong_neurons
 from rote.analyses.trace import Trace
 from rote.analyses.weights import gini
@@ -97,7 +97,7 @@ def diagnoses(inside: InsideModel, splits: int, seed: int) -> list[Row]:
     found = []
     for source, label, values, labels, groups in asked:
         for kind, grouped in (("tokens", None), ("prefixes", groups)):
-            by = diagnose_by(rankings, values, labels, groups=grouped, splits=splits, seed=seed)
+            by = diagnose_by(rankings, values, labels, Fitting(splits=splits, seed=seed), groups=grouped)
             found += [
                 {
                     "input": source, "label": label, "ranking": ranking, "splits": kind,
@@ -274,7 +274,7 @@ def emergence(inside: InsideModel, splits: int, seed: int) -> dict[str, float]:
     name = f"encoder W_h{GATES[inside.main_gate]}"
     tables, _, _, _ = position_labels(inside.rows["known"])
     state = inside.traces["known"]["encoder"].hidden[0]
-    probe = diagnose_by(("corrected",), state, tables["encoder"], splits=splits, seed=seed)["corrected"]
+    probe = diagnose(state, tables["encoder"], splits=splits, seed=seed)
     off = [row["off"] for row in saturation(inside) if (row["part"], row["gate"]) == ("encoder", inside.main_gate)]
     return {
         "accuracy on new compositions": inside.accuracy(),
