@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import NO_TORCH, Answer, python, rote
 
-from rote.studies.realization.surgery import COMPONENTS, PRUNED, LookupSurgeryStudy
+from rote.studies.realization.surgery import LookupSurgeryStudy
+from rote.studies.realization.surgery_measures import COMPONENTS, PRUNED
 
 SMOKE = ("lookup-surgery", "--preset", "smoke", "--workers", "1", "--store")
 

@@ -12,7 +12,8 @@ from lookup_samples import any_task, random_tables
 
 from rote.errors import RoteError, UsageError
 from rote.tasks import tasks
-from rote.tasks.lookup import Example, LookupTask, encode
+from rote.tasks.lookup import Example, LookupTask
+from rote.tasks.lookup_encoding import encode
 from rote.tasks.lookup_files import read_tsv, write_tsv
 
 ROW = "010 t1 t6 .\t010 101 000\t0 1 2 3\n"

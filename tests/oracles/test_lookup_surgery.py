@@ -16,7 +16,8 @@ from rote.models import EncoderDecoder, EncoderDecoderConfig
 from rote.store import Request, Store
 from rote.studies.realization import surgery_measures as measure
 from rote.studies.realization import surgery_training as training
-from rote.studies.realization.surgery import COMPONENTS, EXCHANGED, SurgeryConfig
+from rote.studies.realization.surgery import SurgeryConfig
+from rote.studies.realization.surgery_measures import COMPONENTS, EXCHANGED
 from rote.studies.realization.training import LookupData
 from rote.training import TrainingConfig
 

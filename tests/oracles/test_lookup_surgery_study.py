@@ -9,7 +9,8 @@ import pytest
 from rote.errors import UsageError
 from rote.store import Table
 from rote.studies.realization import surgery_measures as measure
-from rote.studies.realization.surgery import COMPONENTS, EXCHANGED, PRUNED, LookupSurgeryStudy
+from rote.studies.realization.surgery import LookupSurgeryStudy
+from rote.studies.realization.surgery_measures import COMPONENTS, EXCHANGED, PRUNED
 from rote.studies.realization.surgery_tables import all_tables, trial_table
 from rote.studies.summaries import joined
 

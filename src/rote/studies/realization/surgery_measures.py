@@ -1,4 +1,4 @@
-"""The numbers on which the claims about exchanged parts and cut neurons are judged. One value per seed."""
+"""Which parts are exchanged and which neurons cut, and the numbers on which the claims are judged. One per seed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ from statistics import fmean
 
 from rote.claims import Estimate, Tables, mean, paired_difference
 
+COMPONENTS: dict[str, tuple[str, ...]] = {  # beginnings of the names of their parameters
+    "none": (),
+    "encoder": ("encoder",),
+    "encoder embedding": ("encoder.embedding",),
+    "encoder W_ih": ("encoder.cell.weight_ih",),
+    "encoder W_hh": ("encoder.cell.weight_hh",),
+    "decoder": ("decoder",),
+    "decoder embedding": ("decoder.embedding",),
+    "decoder W_ih": ("decoder.cell.weight_ih",),
+    "decoder W_hh": ("decoder.cell.weight_hh",),
+}
+STRENGTHS = ("edges", "mean", "max")  # what strong may mean; the first is the one that decides
+PRUNED = (*STRENGTHS, "random", "none")  # by what the kept neurons are chosen; none: nothing is cut
+EXCHANGED = tuple(COMPONENTS)[1:]
 SPLITS = ("new_compositions", "heldout_tables", "heldout_compositions", "heldout_inputs")
 DECISIVE = SPLITS[0]  # the split that the source reports
 Measure = Callable[[Tables], Estimate]

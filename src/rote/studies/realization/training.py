@@ -13,7 +13,8 @@ from torch import Tensor
 from rote.models import EncoderDecoder
 from rote.models.encoder_decoder import Decoded
 from rote.studies.realization.settings import LookupModelConfig
-from rote.tasks.lookup import IGNORED, PAD, START, Example, encode
+from rote.tasks.lookup import IGNORED, PAD, START, Example
+from rote.tasks.lookup_encoding import encode
 from rote.training import Program
 
 if TYPE_CHECKING:
