@@ -24,7 +24,7 @@ from rote.studies.foundations.elman_settings import PIECE, Procedure
 from rote.studies.foundations.elman_training import ElmanProgram, Prediction, piece, train_networks
 from rote.studies.foundations.lexicon_training import COUNTS, WordModels
 from rote.studies.foundations.selection import SelectionConfig
-from rote.studies.foundations.selection_tables import tables as selection_tables
+from rote.studies.foundations.selection_tables import all_tables
 from rote.studies.foundations.sentence_models import SentenceProgram, larger, shuffled
 from rote.tasks.agreement import AgreementTask
 from rote.tasks.elman import ElmanTask, Stream
@@ -296,7 +296,7 @@ class TestClaims:
             def tables(self) -> dict[str, Table]:
                 return {"accuracy": table}
 
-        made = {found.name: found for found in selection_tables(config, [Finished()])}  # type: ignore[list-item]
+        made = {found.name: found for found in all_tables(config, [Finished()])}  # type: ignore[list-item]
         learned = {row["trained"]: row["learned"] for row in made["networks"].records()}
         assert learned == {"gap 2": 100, "gap 9": None, "mixed gaps": 200}
         assert selection_claims.gain(made, "elman").value == pytest.approx(0.37)
