@@ -11,6 +11,7 @@ python benchmarks/many_runs.py
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import tiny_study  # noqa: E402, F401
 
 from rote.store import Record, Store  # noqa: E402
 from rote.studies import Laboratory  # noqa: E402
+from rote.studies.processes import nursery  # noqa: E402
 
 EMPTY, SMALL, WORK, ROUNDS = 1000, 60, 0.05, 3
 COMMAND = "import tiny_study; from rote.cli import main; main()"
@@ -34,7 +36,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=".") as folder:  # not in memory, where a sync costs nothing
         first, bare = zip(*(first_task(Path(folder) / str(number)) for number in range(ROUNDS)), strict=True)
         print(f"first task: {statistics.median(first):.2f} s; importing torch: {statistics.median(bare):.2f} s")
-        print(f"{EMPTY} empty runs: {1000 * empty_runs(Path(folder) / 'empty') / EMPTY:.2f} ms each")
+        _, few = empty_runs(Path(folder) / "few", 2)
+        wall, many = empty_runs(Path(folder) / "many", EMPTY + 2)
+        print(
+            f"{EMPTY} empty runs: {1000 * wall / EMPTY:.2f} ms each; {1000 * (many - few) / EMPTY:.2f} ms of computing"
+        )
         ratios = [grid(Path(folder) / f"grid {number}") for number in range(ROUNDS)]
         print(f"{SMALL} runs of {1000 * WORK:.0f} ms: two workers are {statistics.median(ratios):.2f} times one")
         print(f"Medians of {ROUNDS}; load of the machine while measuring: {os.getloadavg()[0]:.1f}")
@@ -52,10 +58,18 @@ def first_task(root: Path) -> tuple[float, float]:
     return started - began, time.perf_counter() - start
 
 
-def empty_runs(root: Path) -> float:
-    """Seconds from the first run's start to the end of the study, its summary included."""
-    Laboratory(Store(root), workers=2).run("tiny", overrides={"seeds": EMPTY, "steps": 0})
-    return time.time() - min(path.stat().st_ctime for path in root.glob("runs/tiny/*/lock"))
+def empty_runs(root: Path, count: int) -> tuple[float, float]:
+    """Seconds from the first run's start to the end of the study, and seconds of computing in all processes."""
+    before = computing()
+    Laboratory(Store(root), workers=2).run("tiny", overrides={"seeds": count, "steps": 0})
+    wall = time.time() - min(path.stat().st_ctime for path in root.glob("runs/tiny/*/lock"))
+    nursery.close()  # what its children took counts when it has ended
+    return wall, computing() - before
+
+
+def computing() -> float:
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def grid(root: Path) -> float:
