@@ -260,7 +260,7 @@ export const view = {
       const rows = groups.baseline.map((one, index) => h("tr", {}, h("th", { scope: "row" }, one.label), h("td", {}, `${one.part} ${one.of === "state" ? "state" : `${one.of} gate`}`),
         KINDS.flatMap((kind) => {
           const group = groups[kind][index];
-          return [h("td", { class: "count", title: `units ${group.units.join(", ")}` }, `${group.units.length} of ${group.of_units}`), h("td", {}, percent(group.group_accuracy, 0)), h("td", {}, percent(group.accuracy, 0))];
+          return [h("td", { class: "group-size", title: `units ${group.units.join(", ")}` }, `${group.units.length} of ${group.of_units}`), h("td", {}, percent(group.group_accuracy, 0)), h("td", {}, percent(group.accuracy, 0))];
         })));
       fill(found, h("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "Functional groups" }, h("table", {}, h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))),
         h("p", { class: "hint" }, `The fewest units, in the order of their weight, from which a linear classifier reads as much as 95 % of what it reads from all of them; guessing the most frequent gets ${percent(groups.baseline[0].majority, 0)} of the tables right.`));
