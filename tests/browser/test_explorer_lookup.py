@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 
 import pytest
 from explorer_server import Opener, assert_accessible
@@ -29,7 +30,7 @@ def shown(page: Page, composition: str) -> None:
 def quick_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the search finds is tested elsewhere; here it takes no time."""
 
-    def groups(self: LookupModel) -> list[dict[str, object]]:
+    def groups(self: LookupModel, closed: threading.Event) -> list[dict[str, object]]:
         common = {"label": "table", "accuracy": 1.0, "group_accuracy": 0.96, "majority": 0.125, "of_units": 176}
         return [
             {**common, "part": "encoder", "of": "state", "units": [3, 70]},
