@@ -2,8 +2,7 @@
 
 A study says which runs it needs (``requests``), how one of them is performed, on any machine (``perform``), and how
 their tables become the study's tables (``summarize``). It may need runs of other studies, such as trained models
-(``needs``). Everything else, finding finished runs, resuming, workers,
-progress, verdicts, is the laboratory's.
+(``needs``). Everything else, finding finished runs, resuming, workers, progress, verdicts, is the laboratory's.
 """
 
 from __future__ import annotations
