@@ -26,6 +26,8 @@ from test_fuzz import check, names_of
 from rote.explorer import Workbench
 from rote.store import Store
 
+SAID = 500  # requests between two lines of progress
+
 
 def main() -> None:
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -47,6 +49,8 @@ def main() -> None:
         @given(st.data())
         def fuzz(data: st.DataObject) -> None:
             statuses[check(client, data.draw(strategy))] += 1
+            if statuses.total() % SAID == 0:
+                print(f"{statuses.total()} requests, none 5xx", file=sys.stderr, flush=True)
 
         fuzz()
     told = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))

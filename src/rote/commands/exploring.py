@@ -16,7 +16,7 @@ from rote.commands.options import Folder, open_store, option
 class Explore:
     """Start the live explorer on this machine and open it in the browser; Ctrl-C ends it.
 
-    It answers on loopback only, reads the store and changes nothing in it.
+    It answers on loopback only, reads the store and changes no run in it.
 
     Try:
       rote explore
