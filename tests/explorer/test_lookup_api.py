@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from rote.analyses import diagnose
 from rote.config import resolve, to_plain
+from rote.errors import RunFailedError
 from rote.explorer import Workbench, create_app
 from rote.explorer.lookup_models import LONGEST, LookupModel, LookupShelf, read_composition, split_of
 from rote.models import EncoderDecoder
@@ -157,6 +158,19 @@ def test_a_search_that_lasts_is_asked_for_again(monkeypatch: pytest.MonkeyPatch,
     assert shelf.groups("bundled", wait=0.01) is None  # it waits already
     monkeypatch.setattr(LookupModel, "groups", lambda self, closed: [])
     shelf._one.release()
+    assert shelf.groups("bundled", wait=60) == {"baseline": [], "guided": []}
+
+
+def test_a_search_that_failed_is_begun_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shelf = LookupShelf(Store(tmp_path))
+
+    def fails(self: LookupModel, closed: object) -> None:
+        raise RunFailedError("No memory was left.")
+
+    monkeypatch.setattr(LookupModel, "groups", fails)
+    with pytest.raises(RunFailedError, match="No memory"):
+        shelf.groups("bundled", wait=60)
+    monkeypatch.setattr(LookupModel, "groups", lambda self, closed: [])
     assert shelf.groups("bundled", wait=60) == {"baseline": [], "guided": []}
 
 

@@ -169,6 +169,8 @@ class LookupShelf:
             with self._one:
                 future.set_result({kind: model.groups(self._closed) for kind, model in opened.items()})
         except BaseException as error:
+            with self._lock:  # who asks again starts another search
+                self._found = {key: other for key, other in self._found.items() if other is not future}
             future.set_exception(error)
 
     def _stored(self) -> list[Pair]:
