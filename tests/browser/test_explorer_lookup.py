@@ -120,7 +120,7 @@ def test_the_units_of_a_functional_group_are_marked(explorer: Opener) -> None:
     page = opened(explorer)
     marks = page.get_by_role("group", name="Gates of the guided model").locator("svg path")
     expect(marks).to_have_count(2)
-    expect(page.locator(".groups-host td.group-size").first).to_have_text("2 of 176")
+    expect(page.locator(".groups-host td.group-size").nth(1)).to_have_text("2 of 176")  # the guided model's
     page.get_by_label("Group that tells").select_option("time step")
     expect(marks).to_have_count(1)
     page.get_by_label("Part").select_option("decoder")

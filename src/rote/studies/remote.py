@@ -136,7 +136,8 @@ def join(address: str, workers: int, say: Callable[[str], None]) -> None:
     told = False
     while True:
         try:
-            if asyncio.run(_serve(address, workers, say)):
+            ours = _seen_from(address)
+            if asyncio.run(_serve(address, ours, workers, say)):
                 return
             say(f"Lost the scheduler at {address}; joining again when it is back.")
             told = True
@@ -148,14 +149,21 @@ def join(address: str, workers: int, say: Callable[[str], None]) -> None:
         time.sleep(1.0)
 
 
-async def _serve(address: str, workers: int, say: Callable[[str], None]) -> bool:
-    """Until the scheduler is gone, or, with True, until Ctrl-C."""
+def _seen_from(address: str) -> str:
+    """Our own address on the scheduler's network: nothing listens on others. OSError where no scheduler answers."""
     import distributed.utils
 
     dask: Any = distributed
     host, port = dask.comm.get_address_host_port(address)
     with socket.create_connection((host, port), timeout=5):
-        ours = dask.utils.get_ip(host, port)  # nothing listens on other networks
+        return str(dask.utils.get_ip(host, port))
+
+
+async def _serve(address: str, ours: str, workers: int, say: Callable[[str], None]) -> bool:
+    """Until the scheduler is gone, or, with True, until Ctrl-C."""
+    import distributed
+
+    dask: Any = distributed
     nursery.warm_up()
     # A worker that has lost its scheduler gives its runs back, rather than compute what is computed elsewhere.
     returns_runs = type("ReturnsRuns", (dask.WorkerPlugin,), {"teardown": lambda self, worker: stop()})
