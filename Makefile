@@ -26,9 +26,8 @@ check: $(TEST)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Three at a time on two cores: a browser or a scheduler is often waited for.
 tests: $(TEST) browser
-	$(BIN)/pytest -n 3
+	$(BIN)/pytest -n 2
 
 browser:
 	@sh tests/browser/ensure-chromium

@@ -9,7 +9,7 @@ from fuzzing import Drawn, operations, requests
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-EXAMPLES = 200
+EXAMPLES = 100
 DRAWN = {
     "text": ["the united states of america and", "parts of north africa are a", "a", " "],
     "composition": ["000 t1 t2", "t1", ""],

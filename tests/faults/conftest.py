@@ -22,7 +22,7 @@ def forget() -> None:
 forget()  # other tests look at all studies that there are
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True)
 def own_studies() -> Iterator[None]:
     for study in CLASSES:
         studies.register(study.name)(study)
