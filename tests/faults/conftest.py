@@ -22,7 +22,7 @@ def forget() -> None:
 forget()  # other tests look at all studies that there are
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")  # a package has no end of its own here
 def own_studies() -> Iterator[None]:
     for study in CLASSES:
         studies.register(study.name)(study)
