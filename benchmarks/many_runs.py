@@ -10,6 +10,7 @@ python benchmarks/many_runs.py
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 import statistics
@@ -19,15 +20,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from rote.store import Record, Store
+from rote.studies import Laboratory
+from rote.studies.processes import nursery
+
 FAULTS = Path(__file__).resolve().parents[1] / "tests" / "faults"
 sys.path.insert(0, str(FAULTS))
-
-import tiny_study  # noqa: E402, F401
-
-from rote.store import Record, Store  # noqa: E402
-from rote.studies import Laboratory  # noqa: E402
-from rote.studies.processes import nursery  # noqa: E402
-
+importlib.import_module("tiny_study")  # which makes it known
 EMPTY, SMALL, WORK, ROUNDS = 1000, 60, 0.05, 3
 COMMAND = "import tiny_study; from rote.cli import main; main()"
 

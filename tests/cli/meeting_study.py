@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rote.claims import Source
 from rote.store import Column, FinishedRun, Request, Run, Table
@@ -29,7 +30,7 @@ class Meeting(Study[MeetingConfig]):
     source = Source("901", "meeting", "A source of one's own", "@misc{own}")
     place = title = about = "nowhere"
     claims = ()
-    presets = {"smoke": {}, "quick": {}, "paper": {}}  # noqa: RUF012
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": {}, "quick": {}, "paper": {}}
     default = MeetingConfig()
 
     def requests(self, config: MeetingConfig) -> list[Request]:

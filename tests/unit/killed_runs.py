@@ -1,4 +1,4 @@
-"""Runs that are killed at chosen moments, and what became of them. Started by test_resume.py as a process of its own:
+"""Runs that are killed at chosen moments, and what became of them. Started by test_killed_runs.py as its own process:
 
     python killed_runs.py CASE FOLDER        prints one JSON document
 
@@ -7,9 +7,7 @@ It imports torch once and forks a child for each killing, so that hundreds of mo
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import io
+import functools
 import json
 import os
 import random
@@ -18,259 +16,17 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from fragile_runs import CASES, EARLY, LONG, Case, essentials, finished
+from reaper import Reaper
 
 from rote.errors import InterruptedRunError
-from rote.store import Column, FinishedRun, Request, Run, Store, Table, commit
+from rote.store import Column, Request, Store, Table, commit
 from rote.store.checkpoint import Checkpoints
-from rote.training import Program, TrainingConfig, train
-
-
-class Fragile(Program):
-    """Small, but every kind of state matters: dropout, batch statistics, and all three generators of random numbers."""
-
-    def __init__(self, seed: int) -> None:
-        own = torch.Generator().manual_seed(seed)
-        self.model = nn.Sequential(
-            nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Dropout(0.3), nn.Tanh(), nn.Linear(6, 1)
-        )  # fmt: skip
-        with torch.no_grad():
-            for parameter in self.model.parameters():
-                parameter.copy_(torch.rand(parameter.shape, generator=own) - 0.5)
-        self.fixed = torch.randn(16, 4, generator=own)
-
-    def losses(self, step: int) -> Tensor:
-        shift = random.gauss(0.0, 1.0) + float(np.random.normal())  # both keep half of each pair of numbers for later
-        inputs = torch.randn(8, 4) + 0.1 * shift
-        return self._loss(inputs)
-
-    def measure(self) -> dict[str, Any]:
-        return {"loss": (self._loss(self.fixed) + 0.3 * np.random.normal()).tolist(), "luck": random.random()}
-
-    def _loss(self, inputs: Tensor) -> Tensor:
-        return (self.model(inputs) - inputs.prod(1, keepdim=True)).square().mean().reshape(1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One way of training, as short as it can be with everything happening in it."""
-
-    name: str
-    training: TrainingConfig
-    seeds: tuple[int, ...]
-    snapshots: tuple[int, ...] = ()
-
-    @property
-    def request(self) -> Request:
-        return Request("killed", 1, self.name, {"steps": self.training.steps}, self.seeds)
-
-    def program(self) -> Program:
-        if self.name.startswith("fragile"):
-            return Fragile(self.seeds[0])
-        from rote.studies.resistance.plane import PlaneConfig
-        from rote.studies.resistance.plane_training import PlaneProgram
-        from rote.tasks.plane import PlaneTask
-
-        return PlaneProgram(PlaneTask(), PlaneConfig(training=self.training), self.seeds, "cpu")
-
-    def perform(self, store: Store, progress: Callable[[int, int], None] | None = None) -> Path:
-        with store.open(self.request) as run:
-            program = self.program()
-            train(program, self.training, run, progress=progress, snapshots=self.snapshots)
-            run.finish([table_of(program, run)])
-        return store.folder(self.request)
-
-
-def table_of(program: Program, run: Run) -> Table:
-    rows = [{"name": name, "value": value.double().sum().item()} for name, value in program.model.state_dict().items()]
-    rows += [{"name": f"step {row['step']}", "value": row["loss"][0]} for row in run.metrics.rows()]
-    return Table.make("weights", "Weights", [Column("name", role="label"), Column("value")], rows)
-
-
-# Stops early, after its best weights: the last step saves other weights than those of that step.
-EARLY = Case(
-    "fragile early",
-    TrainingConfig(
-        steps=30, optimizer="adam", learning_rate=0.05, schedule="exponential", decay=0.5, decay_every=4, clip=0.5,
-        record_every=1, patience=2,
-    ),
-    seeds=(4,),
-)  # fmt: skip
-# Goes to the end, several networks in one program, some checkpoints to be kept.
-STACKED = Case(
-    "stacked",
-    TrainingConfig(
-        steps=4, batch=4, momentum=0.9, weight_decay=0.01, schedule="staircase", decay_every=2, clip=0.1, record_every=2
-    ),
-    seeds=(3, 5),
-    snapshots=(0, 2),
-)
-LONG = dataclasses.replace(STACKED, training=dataclasses.replace(STACKED.training, steps=40), snapshots=(0, 8, 16))
-CASES = {"early": EARLY, "stacked": STACKED, "long": LONG}
-
-
-class Reaper:
-    """Counts the calls that touch the disk below ``root`` and kills this process before call number ``at``.
-
-    how: "kill" (SIGKILL); "half" (a write is killed when half of it is on disk); "data lost" (a power failure: what was
-    written and not synced is gone); "all lost" (the same, and names that were changed and not synced are as before).
-    """
-
-    def __init__(self, root: Path, at: int = -1, how: str = "kill") -> None:
-        self.root, self.at, self.how = root, at, how
-        self.calls: list[str] = []
-        self.synced = {path.stat().st_ino: path.stat().st_size for path in root.rglob("*") if path.is_file()}
-        self.undo: list[Callable[[], object]] = []
-        self.real = {name: getattr(os, name) for name in ("open", "replace", "fsync", "unlink", "mkdir")}
-        self.real_open, self.real_sync = io.open, commit.sync_file_system
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[Reaper]:
-        for name in self.real:
-            setattr(os, name, getattr(self, name))
-        io.open, commit.sync_file_system = self.file, self.sync_all
-        try:
-            yield self
-        finally:
-            self.restore()
-
-    def restore(self) -> None:
-        for name, function in self.real.items():
-            setattr(os, name, function)
-        io.open, commit.sync_file_system = self.real_open, self.real_sync
-
-    def tick(self, call: str, path: Any) -> None:
-        if self.below(path):
-            if len(self.calls) == self.at and self.how != "half":
-                self.die()
-            self.calls.append(f"{call} {Path(path).name}")
-
-    def below(self, path: Any) -> bool:
-        return isinstance(path, str | os.PathLike) and Path(os.fspath(path)).is_relative_to(self.root)
-
-    def die(self) -> None:
-        self.restore()
-        if self.how == "all lost":
-            for step in reversed(self.undo):
-                step()
-        if self.how in ("data lost", "all lost"):
-            for path in self.root.rglob("*"):
-                if path.is_file() and path.stat().st_size > self.synced.get(path.stat().st_ino, 0):
-                    os.truncate(path, self.synced.get(path.stat().st_ino, 0))
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    # The calls themselves. ``undo`` is what the last sync of the folder does not cover.
-
-    def open(self, path: Any, flags: int, *rest: Any, **named: Any) -> int:
-        if not flags & os.O_CREAT:
-            return int(self.real["open"](path, flags, *rest, **named))
-        self.tick("create", path)
-        self.created(path)
-        new = self.below(path) and not os.path.exists(path)
-        descriptor = int(self.real["open"](path, flags, *rest, **named))
-        if new:  # perhaps with the number of a file that is gone, and was synced
-            self.synced[os.fstat(descriptor).st_ino] = 0
-        return descriptor
-
-    def created(self, path: Any) -> None:
-        if self.below(path) and not os.path.exists(path):
-            self.undo.append(lambda: Path(path).exists() and self.real["unlink"](path))
-
-    def replace(self, source: Any, target: Any) -> None:
-        self.tick("replace", target)
-        before = Path(target).read_bytes() if os.path.exists(target) else None
-
-        def undo() -> None:
-            os.rename(target, source)
-            if before is not None:
-                Path(target).write_bytes(before)
-                self.synced[Path(target).stat().st_ino] = len(before)
-
-        self.undo.append(undo)
-        self.real["replace"](source, target)
-
-    def unlink(self, path: Any, **named: Any) -> None:
-        self.tick("unlink", path)
-        if self.below(path) and os.path.exists(path):
-            data = Path(path).read_bytes()
-
-            def undo() -> None:
-                Path(path).write_bytes(data)
-                self.synced[Path(path).stat().st_ino] = len(data)
-
-            self.undo.append(undo)
-        self.real["unlink"](path, **named)
-
-    def mkdir(self, path: Any, *rest: Any, **named: Any) -> None:
-        self.tick("mkdir", path)
-        self.real["mkdir"](path, *rest, **named)
-
-    def fsync(self, descriptor: int) -> None:
-        path = os.readlink(f"/proc/self/fd/{descriptor}")
-        self.tick("fsync", path)
-        self.real["fsync"](descriptor)
-        if os.path.isdir(path):
-            self.undo.clear()
-        else:
-            self.synced[os.fstat(descriptor).st_ino] = os.fstat(descriptor).st_size
-
-    def sync_all(self, folder: Path) -> None:
-        self.tick("fsync", folder)
-        self.undo.clear()
-        self.synced = {path.stat().st_ino: path.stat().st_size for path in self.root.rglob("*") if path.is_file()}
-
-    def file(self, path: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
-        if not any(letter in mode for letter in "wax+"):
-            return self.real_open(path, mode, *rest, **named)
-        name = os.readlink(f"/proc/self/fd/{path}") if isinstance(path, int) else path
-        if not isinstance(path, int):
-            self.tick("open", path)
-            self.created(path)
-        return Watched(self.real_open(path, mode, *rest, **named), self, name)
-
-
-class Watched:
-    """A file whose writes and cuts are counted."""
-
-    def __init__(self, file: Any, reaper: Reaper, path: Any) -> None:
-        self._file, self._reaper, self._path = file, reaper, path
-
-    def write(self, data: bytes) -> int:
-        reaper = self._reaper
-        if len(reaper.calls) == reaper.at and reaper.how == "half":
-            self._file.write(data[: len(data) // 2])
-            self._file.flush()
-            reaper.die()
-        reaper.tick("write", self._path)
-        return int(self._file.write(data))
-
-    def truncate(self, size: int) -> int:
-        self._reaper.tick("truncate", self._path)
-        done = int(self._file.truncate(size))
-        number = os.fstat(self._file.fileno()).st_ino
-        self._reaper.synced[number] = min(self._reaper.synced.get(number, 0), size)
-        return done
-
-    def __enter__(self) -> Watched:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-
-def forked(action: Callable[[], object]) -> int:
-    """What ``action`` ended with in a process of its own: its exit code, or minus the signal that killed it."""
-    child = start(action)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def start(action: Callable[[], object]) -> int:
@@ -287,15 +43,14 @@ def start(action: Callable[[], object]) -> int:
     return child
 
 
-def essentials(folder: Path) -> dict[str, bytes]:
-    """Every file of a run but the record, which has times in it, and the lock."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("record.json", "lock")}
+def killed(action: Callable[[], object], store: Store, how: str, at: int) -> int:
+    """What ``action`` ended with in a process that dies at its call number ``at``: minus the signal, or a code."""
 
+    def doomed() -> None:
+        with Reaper(store.root, at, how).watching():
+            action()
 
-def finished(case: Case, store: Store) -> dict[str, bytes]:
-    """Take the run up in this process and go to its end."""
-    FinishedRun(case.perform(store))
-    return essentials(store.folder(case.request))
+    return os.waitstatus_to_exitcode(os.waitpid(start(doomed), 0)[1])
 
 
 def compare(got: dict[str, bytes], expected: dict[str, bytes]) -> str:
@@ -341,12 +96,7 @@ def one_killing(
 ) -> str:  # fmt: skip
     shutil.rmtree(store.root, ignore_errors=True)
     store.root.mkdir()
-
-    def doomed() -> None:
-        with Reaper(store.root, at, how).watching():
-            case.perform(store)
-
-    code = forked(doomed)
+    code = killed(lambda: case.perform(store), store, how, at)
     if code != -signal.SIGKILL:
         return f"was not killed but ended with {code}"
     try:
@@ -379,13 +129,7 @@ def storm(case: Case, folder: Path, count: int) -> dict[str, Any]:
         store.root.mkdir()
         how = chance.choice(["kill", "kill", "half", "data lost", "all lost"])
         while attempts < 500:
-            at = chance.randrange(5, 60)
-
-            def doomed(at: int = at, how: str = how, store: Store = store) -> None:
-                with Reaper(store.root, at, how).watching():
-                    case.perform(store)
-
-            code = forked(doomed)
+            code = killed(functools.partial(case.perform, store), store, how, chance.randrange(5, 60))
             if code != -signal.SIGKILL:
                 break
             attempts += 1
@@ -469,27 +213,26 @@ def together(folder: Path, hows: tuple[str, ...]) -> dict[str, Any]:
         for at in range(len(reaper.calls)):
             if matters(how, reaper.calls, at):
                 moments[how] += 1
-                store = Store(folder / f"{how} {at}")
-                store.root.mkdir()
-
-                def doomed(store: Store = store, at: int = at, how: str = how) -> None:
-                    with Reaper(store.root, at, how).watching():
-                        perform_together(store)
-
-                code = forked(doomed)
-                try:
-                    for request in TOGETHER:
-                        if done := Store(store.root).finished(request):
-                            done.tables(), done.metrics()
-                    with Reaper(store.root).watching():  # whose sync of the file system does not wait for the disk
-                        perform_together(Store(store.root))
-                    got = [essentials(store.folder(request)) for request in TOGETHER]
-                    problem = "" if got == expected else "differs"
-                except Exception as error:
-                    problem = f"{type(error).__name__}: {error}"
-                if code != -signal.SIGKILL or problem:
-                    wrong.append(f"{how} before call {at} ({reaper.calls[at]}), exit {code}: {problem}")
+                problem = killed_together(Store(folder / f"{how} {at}"), how, at, expected)
+                if problem:
+                    wrong.append(f"{how} before call {at} ({reaper.calls[at]}): {problem}")
     return {"moments": moments, "calls": reaper.calls, "wrong": wrong}
+
+
+def killed_together(store: Store, how: str, at: int, expected: list[dict[str, bytes]]) -> str:
+    store.root.mkdir()
+    code = killed(lambda: perform_together(store), store, how, at)
+    if code != -signal.SIGKILL:
+        return f"was not killed but ended with {code}"
+    try:
+        for request in TOGETHER:
+            if done := Store(store.root).finished(request):
+                done.tables(), done.metrics()
+        with Reaper(store.root).watching():  # whose sync of the file system does not wait for the disk
+            perform_together(Store(store.root))
+        return "" if [essentials(store.folder(request)) for request in TOGETHER] == expected else "differs"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def main() -> None:

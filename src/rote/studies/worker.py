@@ -175,8 +175,7 @@ def main(how: str, descriptor: str) -> None:
     if how == "worker":
         Worker(connection).serve()
         return
-    import rote.training.loop  # noqa: F401 -- torch, and what most runs need of ours
-
+    importlib.import_module("rote.training.loop")  # torch, and what most runs need of ours
     Nursery(connection).serve()
 
 
