@@ -10,7 +10,6 @@ give the same weights on the same machine and versions. Weights are rounded to 1
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,12 @@ import torch
 from rote.config import parse_overrides, resolve, to_plain
 from rote.models import AutocompleteConfig, SoftmaxConfig, save_autocomplete
 from rote.models.saved_autocomplete import FOLDER
-from rote.store import FinishedRun, Request, Store
+from rote.store import Request, Run, Store
 from rote.studies.memorization.evaluation import evaluate
 from rote.studies.memorization.training import AutocompleteProgram
+from rote.studies.starters import arguments, facts_of, train_once
 from rote.tasks.autocomplete import AutocompleteTask
-from rote.training import TrainingConfig, train
+from rote.training import TrainingConfig
 
 CELLS = ("gru", "lstm", "nested_lstm")
 SEED, VERSION = 0, 1
@@ -56,22 +56,17 @@ def make(config: StarterConfig, out: Path, store: Store) -> dict[str, Any]:
     cell = config.model.cell
     request = Request("autocomplete-starter", VERSION, cell, to_plain(config), (SEED,))
     program = AutocompleteProgram(config.task, config.model, config.training, SEED, softmax=config.softmax)
-    if store.finished(request) is None:
-        with store.open(request) as run:
-            program.run = run
-            run.note(device="cpu", data={program.text.origin: program.text.sha256})
-            train(program, config.training, run, progress=_say)
-            run.finish([])
-    finished = FinishedRun(store.folder(request))
+
+    def begin(run: Run) -> None:
+        program.run = run
+        run.note(device="cpu", data={program.text.origin: program.text.sha256})
+
+    finished = train_once(program, config.training, request, store, begin)
     model, weights = program.model.eval(), finished.checkpoint()["model"]
     model.load_state_dict({name: weight.half().float() for name, weight in weights.items()})
     found, last = evaluate(model, program.text), finished.metrics()[-1]
     facts = {
-        "request": request.to_plain(),
-        "run": finished.id,
-        "environment": finished.record.environment,
-        "data": finished.record.data,
-        "seconds": finished.record.seconds,
+        **facts_of(finished),
         "training_loss": last["training_loss"],
         "validation_loss": last["validation_loss"],
         "test": {name: getattr(found, name) for name in TESTED},
@@ -83,20 +78,12 @@ def make(config: StarterConfig, out: Path, store: Store) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train the small autocomplete models that come with the package.")
-    parser.add_argument("cells", nargs="*", default=CELLS, help=f"any of {', '.join(CELLS)}; default all")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the models")
-    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="other settings: training.steps=10")
-    given = parser.parse_args()
+    given = arguments("small autocomplete", CELLS, FOLDER)
     torch.set_num_threads(1)
     changes = parse_overrides(given.set)
-    for cell in given.cells:
+    for cell in given.names:
         facts = make(resolve(config_of(cell), changes), given.out, Store())
         print(f"{cell}: {facts['seconds']:.0f} s, test {facts['test']}")
-
-
-def _say(done: int, total: int) -> None:
-    print(f"{done} of {total} steps", end="\r" if done < total else "\n", flush=True)
 
 
 if __name__ == "__main__":

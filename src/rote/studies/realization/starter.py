@@ -10,15 +10,15 @@ rounded to 16 bits before they are evaluated; both models start and see their da
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rote.config import from_plain, parse_overrides, resolve, to_plain
 from rote.errors import UnknownNameError
-from rote.store import FinishedRun, Request, Store, load_tree, save_tree
+from rote.store import Request, Store, load_tree, save_tree
 from rote.store.tree import tree_facts
 from rote.studies.realization.settings import KINDS, LookupModelConfig
+from rote.studies.starters import arguments, facts_of, train_once
 
 if TYPE_CHECKING:
     from rote.models import EncoderDecoder
@@ -40,22 +40,14 @@ def make(kind: str, config: LookupModelConfig, out: Path, store: Store) -> dict[
     import torch
 
     from rote.studies.realization.training import make_program
-    from rote.training import train
 
     request = Request("lookup-starter", VERSION, kind, to_plain(config), (SEED,))
     program = make_program(config, kind == "guided", request.seeds, "cpu")
-    if store.finished(request) is None:
-        with store.open(request) as run:
-            train(program, config.training, run, progress=_say)
-            run.finish([])
-    finished = FinishedRun(store.folder(request))
+    finished = train_once(program, config.training, request, store, lambda run: None)
     weights = {name: weight.half() for name, weight in finished.checkpoint()["model"].items()}
     program.model.load_state_dict({name: weight.float() for name, weight in weights.items()})
     facts = {
-        "request": request.to_plain(),
-        "run": finished.id,
-        "environment": finished.record.environment,
-        "seconds": finished.record.seconds,
+        **facts_of(finished),
         "accuracy": {split: program.accuracy(split)[0] for split in program.data.names()},
         "threads": torch.get_num_threads(),
         "license": LICENSE,
@@ -92,20 +84,12 @@ def starter_record(kind: str, folder: Path = FOLDER) -> dict[str, Any]:
 def main() -> None:
     import torch
 
-    parser = argparse.ArgumentParser(description="Train the two lookup models that come with the package.")
-    parser.add_argument("kinds", nargs="*", default=KINDS, help=f"any of {', '.join(KINDS)}; default both")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the models")
-    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="other settings: training.steps=10")
-    given = parser.parse_args()
+    given = arguments("two lookup", KINDS, FOLDER)
     torch.set_num_threads(1)
     config = resolve(starter_config(), parse_overrides(given.set))
-    for kind in given.kinds:
+    for kind in given.names:
         facts = make(kind, config, given.out, Store())
         print(f"{kind}: {facts['seconds']:.0f} s, accuracy {facts['accuracy']}")
-
-
-def _say(done: int, total: int) -> None:
-    print(f"{done} of {total} steps", end="\r" if done < total else "\n", flush=True)
 
 
 if __name__ == "__main__":
