@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rote.errors import RoteError, StoreError, UsageError
 from rote.store import read_document, write_document
+from rote.store.files import sync_file_system, sync_folder
 
 MARKER = "rote-report.json"
 _KIND, _VERSION = "rote report", 1
@@ -27,7 +28,7 @@ def replacing(out: Path, drawn_by: str, made_from: str) -> Iterator[Path]:
         yield fresh
         marker = {"files": _files(fresh), "drawn_by": drawn_by, "made_from": made_from}
         write_document(fresh / MARKER, _KIND, _VERSION, marker)
-        _flush(fresh)
+        sync_file_system(fresh)  # before the rename, so that no power failure leaves a report of empty files
         check_replaceable(out)  # again: writing took a while
         _swap(fresh, out)
     except OSError as error:
@@ -92,22 +93,8 @@ def _swap(fresh: Path, out: Path) -> None:
             os.rename(old, out)
             raise
         shutil.rmtree(old, ignore_errors=True)
-    _sync(out.parent)
+    sync_folder(out.parent)
 
 
 def _files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
-
-
-def _flush(folder: Path) -> None:
-    """On the disk before the rename, so that not even a power failure leaves a report of empty files."""
-    for path in (*folder.rglob("*"), folder):
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
