@@ -68,7 +68,7 @@ class TestFiles:
         }  # fmt: skip
 
     def test_very_long_data_are_compressed(self, out: Path) -> None:
-        long = replace(seeds_table(), rows=seeds_table().rows * 2000)
+        long = replace(seeds_table(), rows=seeds_table().rows * 2000, figure="")
         page = whole(build([section(long)], (), out))
         with gzip.open(out / "tables/plane-seeds.csv.gz", "rt") as file:
             assert len(file.readlines()) == 1 + len(long.rows)
