@@ -21,6 +21,7 @@ MISTAKES = {
     "preset to reproduce": ("reproduce --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
     "preset of claims": ("claims --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
     "preset of a report": ("report --preset smok", "Unknown preset 'smok'. Did you mean 'smoke'?"),
+    "preset of what is kept": ("report --kept a --preset quick", "leave them out with --kept"),
     "key": ("run plane training.step=3", "Unknown key 'training.step'. Did you mean 'training.steps'?"),
     "group for a key": ("run plane model=3", "The key 'model' is a group. Set one of its keys: model.hidden,"),
     "cell of SCAN": ("run scan-jump model.cell=lstn", "Unknown cell 'lstn'. Did you mean 'lstm'?"),

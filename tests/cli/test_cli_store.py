@@ -156,12 +156,12 @@ def test_cite_of_an_empty_store_is_rote_alone(call, folder):
     assert call("cite").out.startswith("@software{rote,")
 
 
-def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, folder):
+def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, folder, monkeypatch):
     summary = next(row for row in Store().runs() if row.part == "summary")
     assert "Kept in" in call("runs", "keep", summary.id, "--out", "kept/resistance").out
     (folder / "kept/resistance/notes.md").write_text("A remark of ours.\n")
-    elsewhere = folder / "elsewhere"  # an empty store
-    assert call("report", "--kept", "kept", "--markdown", "--store", elsewhere).code == 0
+    monkeypatch.setenv("ROTE_HOME", str(folder / "elsewhere"))  # an empty store
+    assert call("report", "--kept", "kept", "--markdown").code == 0
     page = (folder / "kept/resistance/plane.md").read_text()
     assert page.startswith("# The plane with a corner held out")
     assert "rote run plane --preset smoke" in page
@@ -171,7 +171,7 @@ def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, 
     assert source.startswith("# Source 001: Gradient descent resists compositionality\n\nOf 4 published claims")
     assert "A remark of ours." in source
     assert "(resistance/README.md)" in (folder / "kept/README.md").read_text()
-    assert call("report", "--kept", "kept", "--out", "published", "--store", elsewhere).code == 0
+    assert call("report", "--kept", "kept", "--out", "published").code == 0
     assert "The plane with a corner held out" in (folder / "published/resistance.html").read_text()
 
 

@@ -59,6 +59,8 @@ class Report:
 
         if self.markdown and self.kept is None:
             raise UsageError("'--markdown' goes with --kept DIR.")
+        if self.kept is not None and (self.preset or self.store):
+            raise UsageError("'--preset' and '--store' choose among the runs of a store: leave them out with --kept.")
         if self.kept is None:
             path = write_report(open_store(self.store), self.out, preset=self.preset)
         else:
