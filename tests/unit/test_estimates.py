@@ -13,7 +13,7 @@ from rote.config import resolve
 from rote.store import Request, Store
 from rote.studies import costs, estimates, studies
 from rote.studies.costs import Cost, costs_of, dotted
-from rote.studies.estimates import Estimator, expected, expected_seconds
+from rote.studies.estimates import Estimator, expected
 
 STUDY = studies["agreement"]()
 QUICK = STUDY.resolve("quick", {})
@@ -49,8 +49,8 @@ def test_what_was_measured_with_these_settings_is_spread_over_the_workers(store:
     requests = [*STUDY.requests(QUICK), summary(QUICK)]
     for request, seconds in zip(requests, (4.0, 1.0, 2.0, 2.0, 0.5), strict=True):
         measured(store, replace(request, version=99), seconds)  # not the runs themselves, but as much work
-    assert expected_seconds(STUDY, QUICK, 1, store) == 9.5
-    assert expected_seconds(STUDY, QUICK, 2, store) == 5.5  # 4 + 1 beside 2 + 2, then the summary
+    assert expected(STUDY, [QUICK], workers=1, store=store).seconds == 9.5
+    assert expected(STUDY, [QUICK], workers=2, store=store).seconds == 5.5  # 4 + 1 beside 2 + 2, then the summary
     found = expected(STUDY, [QUICK], workers=2, store=store)
     assert (found.runs, found.finished, found.basis) == (5, 0, estimates.HERE)
     sizes = [sum(path.stat().st_size for path in store.root.glob("runs/*/*/*"))]

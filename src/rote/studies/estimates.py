@@ -1,7 +1,6 @@
 """How long runs will take and how much disk they will need, before they are begun.
 
     expected(study, [config], workers=2, store=store)     # runs, seconds, bytes, and where that comes from
-    expected_seconds(study, config, workers=2, store=store)
 
 Each run that is still missing is compared with the nearest one that was measured: a finished run of this store, or one
 of those that come with the package, scaled by the speed of this machine. Its time is scaled by the number of updates
@@ -52,11 +51,6 @@ class _Price:
     bytes: float
     basis: str
     rough: bool
-
-
-def expected_seconds(study: Study[Any], config: Any, workers: int, store: Store) -> float | None:
-    """Expected wall time of what is missing of a study; None where nothing is known."""
-    return expected(study, [config], workers=workers, store=store).seconds
 
 
 def expected(study: Study[Any], configs: Iterable[Any], *, workers: int, store: Store) -> Expectation:
