@@ -11,9 +11,8 @@ import dataclasses
 import math
 import sys
 import types
-import typing
-from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, SupportsFloat, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rote.errors import UnknownNameError, UsageError
 
@@ -33,19 +32,16 @@ def resolve(config: C, overrides: Mapping[str, object], *, typed: bool = True) -
                 raise UsageError(f"The key {key!r} is a group. Set one of its keys: {', '.join(inside)}.")
             raise UnknownNameError("key", key, known)
     values = {key: convert(key, value, known[key], typed=typed) for key, value in overrides.items()}
-    return typing.cast(C, _replace(config, values))
+    made: C = _replace(config, values)
+    return made
 
 
 def keys(config: object, prefix: str = "") -> dict[str, Any]:
     """Dotted key -> type, for every value that can be set."""
     hints = get_type_hints(type(config))
     found: dict[str, Any] = {}
-    for field in dataclasses.fields(config):  # type: ignore[arg-type]
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            found |= keys(value, f"{prefix}{field.name}.")
-        else:
-            found[prefix + field.name] = hints[field.name]
+    for name, value in _fields(config):
+        found |= keys(value, f"{prefix}{name}.") if dataclasses.is_dataclass(value) else {prefix + name: hints[name]}
     return found
 
 
@@ -62,7 +58,8 @@ def flatten(config: object) -> dict[str, object]:
 
 def to_plain(config: object) -> dict[str, Any]:
     """Nested dictionaries, lists and scalars: what a record stores."""
-    return typing.cast("dict[str, Any]", _plain(config))
+    plain: dict[str, Any] = _plain(config)
+    return plain
 
 
 def from_plain(config: C, plain: Mapping[str, Any]) -> C:
@@ -77,7 +74,7 @@ def from_plain(config: C, plain: Mapping[str, Any]) -> C:
     return resolve(config, dotted(plain), typed=False)
 
 
-def parse_overrides(words: typing.Iterable[str]) -> dict[str, str]:
+def parse_overrides(words: Iterable[str]) -> dict[str, str]:
     """``["model.hidden=16"]`` -> ``{"model.hidden": "16"}``."""
     overrides: dict[str, str] = {}
     for word in words:
@@ -108,23 +105,10 @@ def convert(key: str, value: object, kind: Any, *, typed: bool = True) -> object
         items = (value.split(",") if value else ()) if isinstance(value, str) else value
         if isinstance(items, list | tuple):
             return tuple(convert(key, item, choices[0], typed=typed) for item in items)
-    if kind is bool:
-        spelled = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, str) and value.lower() in spelled:
-            return spelled[value.lower()]
-    elif kind is int and not isinstance(value, bool):
-        number = _number(value)
-        if number is not None and number == int(number):
-            return int(number)
-    elif kind is float and not isinstance(value, bool):
-        number = _number(value)
-        if number is not None and abs(number) <= sys.float_info.max:
-            return float(number)
-    elif kind is str and isinstance(value, str):
-        return value
-    raise UsageError(f"The key {key!r} takes {_describe(kind)}. Got {value!r}.")
+    found = _scalar(value, kind)
+    if found is None:
+        raise UsageError(f"The key {key!r} takes {_describe(kind)}. Got {value!r}.")
+    return found
 
 
 def at_least(config: object, minimum: float, *names: str) -> None:
@@ -136,6 +120,37 @@ def at_least(config: object, minimum: float, *names: str) -> None:
                 raise UsageError(f"{name!r} of {type(config).__name__} must be at least {minimum:g}. Got {item!r}.")
 
 
+def below_one(config: object, *names: str) -> None:
+    """For ``__post_init__``: the named fields are shares that must leave something, such as dropout."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0 <= value < 1:
+            raise UsageError(f"{name!r} of {type(config).__name__} must be at least 0 and below 1. Got {value!r}.")
+
+
+def one_of(name: str, value: C, known: Sequence[C]) -> C:
+    """``value``, if it is among those that the argument ``name`` takes."""
+    if value not in known:
+        *others, last = map(repr, known)
+        raise UsageError(f"{name!r} must be {', '.join(others)} or {last}. Got {value!r}.")
+    return value
+
+
+def _scalar(value: object, kind: Any) -> bool | int | float | str | None:
+    """None for what is no value of this kind."""
+    if kind is bool:
+        spelled = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        return value if isinstance(value, bool) else spelled.get(value.lower()) if isinstance(value, str) else None
+    if kind is str:
+        return value if isinstance(value, str) else None
+    number = None if isinstance(value, bool) else _number(value)
+    if kind is int and number is not None and number == int(number):
+        return int(number)
+    if kind is float and number is not None and abs(number) <= sys.float_info.max:
+        return float(number)
+    return None
+
+
 def _number(value: object) -> float | int | None:
     """Whole numbers exactly (a float holds 53 bits), others as floats; None for what is no finite number."""
     if isinstance(value, str):
@@ -143,8 +158,10 @@ def _number(value: object) -> float | int | None:
             return int(value)
     if isinstance(value, int):
         return value
+    if not isinstance(value, str | float | SupportsFloat):
+        return None
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
@@ -159,20 +176,23 @@ def _describe(kind: Any) -> str:
     return words.get(kind, str(kind))
 
 
-def _plain(value: object) -> object:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {name: _plain(part) for name, part in _fields(value)}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
 
 
-def _replace(config: object, values: Mapping[str, object], prefix: str = "") -> object:
+def _replace(config: Any, values: Mapping[str, object], prefix: str = "") -> Any:
     changes: dict[str, object] = {}
-    for field in dataclasses.fields(config):  # type: ignore[arg-type]
-        value, key = getattr(config, field.name), prefix + field.name
+    for name, value in _fields(config):
         if dataclasses.is_dataclass(value):
-            changes[field.name] = _replace(value, values, key + ".")
-        elif key in values:
-            changes[field.name] = values[key]
-    return dataclasses.replace(config, **changes)  # type: ignore[type-var]
+            changes[name] = _replace(value, values, f"{prefix}{name}.")
+        elif prefix + name in values:
+            changes[name] = values[prefix + name]
+    return dataclasses.replace(config, **changes)
+
+
+def _fields(config: Any) -> list[tuple[str, Any]]:
+    return [(field.name, getattr(config, field.name)) for field in dataclasses.fields(config)]

@@ -20,7 +20,7 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from rote.errors import UnknownNameError
 
@@ -51,7 +51,7 @@ class Registry(Mapping[str, T], Generic[T]):
             earlier = self._registered.get(name) or self._found().get(name)
             if earlier is not None and earlier.module != module:
                 raise ValueError(f"The {self.kind} {name!r} of {module} is already registered by {earlier.module}.")
-            self._loaded[name] = thing  # type: ignore[assignment]
+            self._loaded[name] = cast(T, thing)
             self._registered[name] = Entry(name, _first_line(getattr(thing, "__doc__", None)), module)
             return thing
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rote.config import at_least
+from rote.config import at_least, below_one
 from rote.errors import UnknownNameError, UsageError
 from rote.registry import Registry
 
@@ -17,6 +17,7 @@ AttentionPosition = Literal["pre", "post"]
 
 def known_cells(*names: str) -> None:
     """Refuse a cell that does not exist before anything is trained, and without importing torch."""
+    # Cells that a user has registered are known to the registry of the imported package only.
     imported: Any = sys.modules.get("rote.cells")
     known: Registry[Any] = Registry("cell", "rote.cells") if imported is None else imported.cells
     for name in names:
@@ -64,8 +65,7 @@ class LanguageModelConfig:
         known_cells(self.cell)
         at_least(self, 1, "embedding", "hidden")
         at_least(self, 0, "limit", "cell_limit")
-        if not 0 <= self.dropout < 1:
-            raise UsageError(f"'dropout' of LanguageModelConfig must be at least 0 and below 1. Got {self.dropout}.")
+        below_one(self, "dropout")
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,7 @@ class CNNConfig:
         at_least(self, 1, "depths", "hidden")
         if not self.depths:
             raise UsageError("'depths' of CNNConfig must name at least one convolution.")
-        if not 0 <= self.dropout < 1:
-            raise UsageError(f"'dropout' of CNNConfig must be at least 0 and below 1. Got {self.dropout}.")
+        below_one(self, "dropout")
 
 
 @dataclass(frozen=True)
@@ -132,11 +131,7 @@ class TextModelConfig:
     def __post_init__(self) -> None:
         known_cells(self.cell)
         at_least(self, 1, "embedding", "hidden", "layers")
-        for name in ("word_dropout", "embedding_dropout", "layer_dropout", "output_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise UsageError(
-                    f"{name!r} of TextModelConfig must be at least 0 and below 1. Got {getattr(self, name)}."
-                )
+        below_one(self, "word_dropout", "embedding_dropout", "layer_dropout", "output_dropout")
         if self.layer_dropout and self.layers == 1:  # torch only warns, and drops nothing
             raise UsageError(
                 f"'layer_dropout' acts between layers, and there is one. Got {self.layer_dropout}. Set model.layers=2, "
