@@ -99,6 +99,14 @@ def test_stacked_linear_is_linear_for_each_replica():
         torch.testing.assert_close(stacked_linear(many, weight), expected - bias[:, None])
 
 
-def test_cells_of_two_kinds_are_not_stacked():
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("gru", {}), ("lstm", {})),
+        (("gru", {"reset": "before"}), ("gru", {"reset": "after"})),  # the first one's equations would serve both
+        (("nested_lstm", {"depth": 2}), ("nested_lstm", {"depth": 3})),
+    ],
+)
+def test_cells_of_two_kinds_are_not_stacked(one, other):
     with pytest.raises(UsageError, match="one kind and size"):
-        stack([*make("gru", {}, 1), *make("lstm", {}, 1)])
+        stack([*make(*one, 1), *make(*other, 1)])

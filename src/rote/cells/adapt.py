@@ -15,8 +15,6 @@ OWN_CELL = (
     "Describe the cell yourself: subclass rote.cells.Cell with its row_groups, gate_names and step() "
     "(about 20 lines, see the top of rote/cells/cell.py), and pass rote.cells.Recurrent([cell, ...])."
 )
-
-
 ONE_STEP = {nn.RNNCell: "ElmanCell", nn.LSTMCell: "LSTMCell", nn.GRUCell: "GRUCell"}
 
 

@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 
 from rote.cells.arithmetic import Arithmetic, V
+from rote.config import one_of
 from rote.errors import UsageError
 from rote.registry import Registry
 
@@ -55,7 +56,7 @@ class Cell(nn.Module, ABC):
     gate_names: ClassVar[tuple[str, ...]]
     state_names: tuple[str, ...] = ("hidden",)
     forget_rows: ClassVar[int | None] = None  # which group of hidden_size rows is the forget gate
-    unit_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
+    gate_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
 
     weight_ih: Tensor
     weight_hh: Tensor
@@ -113,6 +114,11 @@ class Cell(nn.Module, ABC):
             return torch.zeros_like(self.weight_hh[..., 0])
         return self.bias_ih if self.bias_hh is None else self.bias_ih + self.bias_hh
 
+    def zero_state(self, *shape: int) -> tuple[Tensor, ...]:
+        """One tensor [*shape, unit] of zeros for each part of the state, such as [batch, unit]."""
+        zeros = self.weight_hh.new_zeros(*shape, self.hidden_size)
+        return tuple(zeros for _ in self.state_names)
+
     def project(self, inputs: Tensor) -> Tensor:
         """``weight_ih @ x`` for inputs of any leading shape: one product for all steps."""
         return inputs @ self.weight_ih.T
@@ -154,14 +160,8 @@ class Cell(nn.Module, ABC):
         if how.forget_bias is not None and self.forget_rows is not None:
             groups[self.forget_rows].fill_(how.forget_bias if value is None else value)
         if how.gate_bias is not None:
-            for index in self.unit_bias_rows:
+            for index in self.gate_bias_rows:
                 groups[index].fill_(how.gate_bias if value is None else value)
-
-
-def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        *others, last = map(repr, known)
-        raise UsageError(f"{name!r} must be {', '.join(others)} or {last}. Got {value!r}.")
 
 
 cells: Registry[type[Cell]] = Registry("cell", "rote.cells")

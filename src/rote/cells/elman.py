@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from rote.cells.arithmetic import Arithmetic, V
-from rote.cells.cell import Cell, cells, one_of
+from rote.cells.cell import Cell, cells
+from rote.config import one_of
 
 
 @cells.register("elman")

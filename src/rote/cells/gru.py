@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V
-from rote.cells.cell import Cell, cells, one_of
+from rote.cells.cell import Cell, cells
+from rote.config import one_of
 
 
 @cells.register("gru")
@@ -22,7 +23,7 @@ class GRUCell(Cell):
 
     row_groups = (2, 1)
     gate_names = ("reset", "update", "candidate")
-    unit_bias_rows = (0, 1)
+    gate_bias_rows = (0, 1)
 
     def configure(self, reset: Literal["after", "before"] = "after") -> None:
         one_of("reset", reset, ("after", "before"))

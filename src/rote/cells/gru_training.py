@@ -1,20 +1,19 @@
 """Backpropagation through time for GRUs whose reset gate comes before the product, written out.
 
-Laid out as in ``lstm_training``: rows sorted by length, steps one after the other in one array, the gradient of each
-weight one product over all steps. The equations are those of ``rote.cells.GRUCell`` with reset="before":
+Laid out as ``packed_steps`` says. The equations are those of ``rote.cells.GRUCell`` with reset="before":
 
 r, z = sigmoid(p + V h);  n = tanh(p + V (r h));  h' = n + z (h - n)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from rote.cells.lstm_training import before, doubled, pieces
+from rote.cells.packed_steps import before, doubled, looked_up, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -29,8 +28,7 @@ def run_gru(
 ) -> Float[Tensor, "replica token unit"]:
     """All hidden states. ``table``: the inputs' part of the gates, with the bias; ``entries``: which of its rows each
     token reads. Gradients reach the table, the weight and the state at the beginning."""
-    states: Tensor = _GRU.apply(table, entries, weight, hidden, tuple(sizes))  # type: ignore[no-untyped-call]
-    return states
+    return _gru(table, entries, weight, hidden, tuple(sizes))
 
 
 class _GRU(torch.autograd.Function):
@@ -39,7 +37,7 @@ class _GRU(torch.autograd.Function):
         ctx: Any, table: Tensor, entries: Tensor, weight: Tensor, hidden: Tensor, sizes: tuple[int, ...]
     ) -> Tensor:
         units = hidden.shape[-1]
-        values = doubled(table, -1, 3).index_select(0, entries.flatten()).view(*entries.shape, -1)
+        values = looked_up(doubled(table, -1, 3), entries)
         states, kept = (hidden.new_empty(*entries.shape, units) for _ in range(2))  # kept: r h
         across = doubled(weight, -2, 3).mT
         to_gates, to_candidate = across[..., : 2 * units].contiguous(), across[..., 2 * units :].contiguous()
@@ -80,13 +78,13 @@ class _GRU(torch.autograd.Function):
                 by_reset.mul_(inner)
                 now.mul_(z).addcmul_(inner, r)
                 now.baddbmm_(gate, from_gates)
-        d_table = torch.ops.aten.embedding_dense_backward(
-            values.flatten(0, 1), entries.flatten(), ctx.entries, -1, False
-        )
         d_weight = torch.cat(
             [torch.bmm(values[..., : 2 * units].mT, earlier), torch.bmm(values[..., 2 * units :].mT, kept)], 1
         )
-        return d_table, None, d_weight, dh, None
+        return table_gradient(values, entries, ctx.entries), None, d_weight, dh, None
+
+
+_gru: Callable[[Tensor, Tensor, Tensor, Tensor, tuple[int, ...]], Tensor] = _GRU.apply
 
 
 def _slopes(values: Tensor, earlier: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,6 @@
 """Backpropagation through time for Nested LSTMs of two levels, written out.
 
-Laid out as in ``lstm_training``: rows sorted by length, steps one after the other in one array, the gradient of each
-weight one product over all steps. The equations are those of ``rote.cells.NestedLSTMCell`` with depth 2:
+Laid out as ``packed_steps`` says. The equations are those of ``rote.cells.NestedLSTMCell`` with depth 2:
 
 i, f, o = sigmoid(p + V h), g = p + V h, not squashed;  x = i g,  y = f c
 i1, f1, o1 = sigmoid(W [x, y] + b), g1 = tanh(the same);  d' = f1 d + i1 g1;  c' = o1 tanh(d');  h' = o tanh(c')
@@ -9,13 +8,14 @@ i1, f1, o1 = sigmoid(W [x, y] + b), g1 = tanh(the same);  d' = f1 d + i1 g1;  c'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from rote.cells.lstm_training import before, bend, doubled, pieces, slopes
+from rote.cells.lstm_training import slopes
+from rote.cells.packed_steps import before, bend, doubled, looked_up, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -33,9 +33,7 @@ def run_nested_lstm(
     """All hidden states. ``table``: the inputs' part of the outer gates, with the bias; ``entries``: which of its rows
     each token reads; ``inner`` and ``bias``: weights of the inner level on [x, y]; ``start``: every part of the state
     at the beginning. Gradients reach all of them."""
-    arguments = (table, entries, weight, inner, bias, start, tuple(sizes))
-    states: Tensor = _NestedLSTM.apply(*arguments)  # type: ignore[no-untyped-call]
-    return states
+    return _nested_lstm(table, entries, weight, inner, bias, start, tuple(sizes))
 
 
 class _NestedLSTM(torch.autograd.Function):
@@ -51,7 +49,7 @@ class _NestedLSTM(torch.autograd.Function):
         sizes: tuple[int, ...],
     ) -> Tensor:
         units = start.shape[-1]
-        outer_gates = table.index_select(0, entries.flatten()).view(*entries.shape, -1)
+        outer_gates = looked_up(table, entries)
         inner_gates = doubled(bias, -1)[:, None].expand_as(outer_gates).contiguous()
         both = start.new_empty(*entries.shape, 2 * units)
         states, outer, deep, bent, deep_bent = (start.new_empty(*entries.shape, units) for _ in range(5))
@@ -108,12 +106,13 @@ class _NestedLSTM(torch.autograd.Function):
                 o.mul_(to_h)
                 torch.mul(d_y, f, out=to_c)
                 torch.bmm(a_now, weight, out=to_h)
-        d_table = torch.ops.aten.embedding_dense_backward(
-            outer_gates.flatten(0, 1), entries.flatten(), ctx.entries, -1, False
-        )
+        d_table = table_gradient(outer_gates, entries, ctx.entries)
         d_weight = torch.bmm(outer_gates.mT, before(states, start, ctx.sizes))
         d_inner, d_bias = torch.bmm(inner_gates.mT, both), inner_gates.sum(1)
         return d_table, None, d_weight, d_inner, d_bias, dh + dc + dd, None
+
+
+_nested_lstm: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, tuple[int, ...]], Tensor] = _NestedLSTM.apply
 
 
 def _outer_slopes(gates: Tensor, memory: Tensor, bent: Tensor) -> tuple[Tensor, Tensor]:

@@ -70,9 +70,9 @@ class Recurrent(nn.Module):
             raise UsageError(
                 f"'cell' must hold {self.directions} per layer, at least one layer. Got {len(self.cells)}."
             )
-        for index in range(len(self.cells)):
+        for index, cell in enumerate(self.all_cells()):
             layer, direction = divmod(index, self.directions)
-            cell, wanted = self.cell(layer, direction), self.output_size if layer else self.cell(0).input_size
+            wanted = self.output_size if layer else self.cell(0).input_size
             if cell.hidden_size != self.hidden_size or cell.input_size != wanted:
                 raise UsageError(
                     f"The cell of layer {layer}, direction {direction} must take {wanted} inputs and have "
@@ -85,6 +85,10 @@ class Recurrent(nn.Module):
             raise UsageError(f"'cell' must hold rote cells. Got {type(cell).__name__}: subclass rote.cells.Cell.")
         return cell
 
+    def all_cells(self) -> list[Cell]:
+        """Every cell, layer by layer and in a layer direction by direction."""
+        return [self.cell(*divmod(index, self.directions)) for index in range(len(self.cells))]
+
     @property
     def hidden_size(self) -> int:
         return self.cell(0).hidden_size
@@ -94,12 +98,7 @@ class Recurrent(nn.Module):
         return self.hidden_size * self.directions
 
     def zero_states(self, batch: int) -> list[State]:
-        made = []
-        for index in range(len(self.cells)):
-            cell = self.cell(*divmod(index, self.directions))
-            zeros = cell.weight_hh.new_zeros(batch, cell.hidden_size)
-            made.append(tuple(zeros for _ in cell.state_names))
-        return made
+        return [cell.zero_state(batch) for cell in self.all_cells()]
 
     def forward(
         self,
@@ -109,7 +108,7 @@ class Recurrent(nn.Module):
     ) -> tuple[Float[Tensor, "batch time output"], list[State]]:
         """Outputs of the top layer (zero after a row's end) and the final states."""
         states = list(initial) if initial is not None else self.zero_states(len(inputs))
-        stack = [self.cell(*divmod(index, self.directions)) for index in range(len(self.cells))]
+        stack = self.all_cells()
         dropout = self.dropout if self.training else 0.0
         if is_fusable(stack) and inputs.shape[1] > 0:
             return run_fused(stack, self.directions, inputs, lengths, states, dropout)

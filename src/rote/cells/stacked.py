@@ -8,7 +8,7 @@ weights large, that is most of the work of a backward pass.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 def stack(replicas: Sequence[Cell]) -> Cell:
     """One cell whose parameters are those of all replicas, on a new first axis."""
-    facts = {(type(cell), cell.input_size, cell.hidden_size, cell.biases) for cell in replicas}
-    if len(facts) != 1:
-        raise UsageError(f"Only cells of one kind and size can be stacked, at least one. Got {len(facts)} kinds.")
+    kinds = {(type(cell), repr(_options(cell))) for cell in replicas}
+    if len(kinds) != 1:
+        raise UsageError(f"Only cells of one kind and size can be stacked, at least one. Got {len(kinds)} kinds.")
     made = copy.deepcopy(replicas[0])
     for name, _ in list(made.named_parameters()):
         stacked = torch.stack([getattr(cell, name).detach() for cell in replicas])
@@ -35,13 +35,23 @@ def stack(replicas: Sequence[Cell]) -> Cell:
     return made
 
 
+def _options(cell: Cell) -> dict[str, Any]:
+    """Sizes, biases and what ``configure`` has set: all that is no tensor."""
+    plain = {name: value for name, value in vars(cell).items() if not name.startswith("_")}
+    return {name: value for name, value in plain.items() if name != "training" and not isinstance(value, Tensor)}
+
+
 def unstack(cell: Cell, replica: int) -> Cell:
     """One replica of a stacked cell, with weights of its own."""
+    return with_weights(cell, lambda _, weight: nn.Parameter(weight[replica].detach().clone()))
+
+
+def with_weights(cell: Cell, change: Callable[[str, Tensor], Tensor]) -> Cell:
+    """The cell with ``change(name, weight)`` in place of each weight: gradients go on to what that was made of."""
     made = copy.copy(cell)
-    made._parameters = {
-        name: None if value is None else nn.Parameter(value[replica].detach().clone())
-        for name, value in cell._parameters.items()
-    }
+    weights = cell._parameters.items()
+    changed: dict[str, Any] = {name: None if weight is None else change(name, weight) for name, weight in weights}
+    made._parameters = changed
     return made
 
 
@@ -66,16 +76,14 @@ class Stacked(Plain):
 
     def linear(self, value: Tensor, weight: Tensor) -> Tensor:
         if not weight.requires_grad or not torch.is_grad_enabled():
-            frozen: Tensor = _Linear.apply(value, weight, None, None, 0)  # type: ignore[no-untyped-call]
-            return frozen
+            return _linear(value, weight, None, None, 0)
         whole = weight if weight._base is None else weight._base
         if id(whole) not in self._gathered:
             uses: list[_Use] = []
-            self._gathered[id(whole)] = (_Gather.apply(whole, uses), uses)  # type: ignore[no-untyped-call]
+            self._gathered[id(whole)] = (_gather(whole, uses), uses)
         token, uses = self._gathered[id(whole)]
         first = (weight.storage_offset() - whole.storage_offset()) // whole.stride(-2)
-        product: Tensor = _Linear.apply(value, weight.detach(), token, uses, first)  # type: ignore[no-untyped-call]
-        return product
+        return _linear(value, weight.detach(), token, uses, first)
 
     def constant(self, bias: Tensor) -> Tensor:
         return bias[:, None]
@@ -134,6 +142,10 @@ class _Linear(torch.autograd.Function):
         return back, None, gradient.new_zeros(()), None, None
 
 
+_gather: Callable[[Tensor, list[_Use]], Tensor] = _Gather.apply
+_linear: Callable[[Tensor, Tensor, Tensor | None, list[_Use] | None, int], Tensor] = _Linear.apply
+
+
 def run_stacked(
     cell: Cell,
     inputs: Float[Tensor, "replica batch time input"],
@@ -145,9 +157,7 @@ def run_stacked(
     their outputs are zero. ``arithmetic``: that of the pass this is a part of."""
     a = arithmetic or Stacked()
     replicas, batch, time, _ = inputs.shape
-    if state is None:
-        zeros = inputs.new_zeros(replicas, batch, cell.hidden_size)
-        state = tuple(zeros for _ in cell.state_names)
+    state = cell.zero_state(replicas, batch) if state is None else state
     projected = a.linear(inputs.flatten(1, 2), cell.weight_ih).view(replicas, batch, time, -1)
     hidden = []
     for t in range(time):

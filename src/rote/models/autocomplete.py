@@ -11,7 +11,6 @@ nothing for padding and makes one product for each weight's gradient over all st
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from rote.cells import Cell, Initialization, Recurrent
+from rote.cells import Initialization, Recurrent
+from rote.cells.stacked import with_weights
 from rote.errors import UsageError
+from rote.models.drawing import drawn_from
 from rote.models.many_words import words_loss
 from rote.models.ragged import Packing, run_ragged
 from rote.models.sampled_softmax import sampled_loss
@@ -108,7 +109,9 @@ class AutocompleteModel(SequenceModel):
         symbols = self.embedding.weight[None]
         start = self.readout.weight.new_zeros(1, len(batch.lengths), self.recurrent.hidden_size)
         for layer in range(self.recurrent.layers):
-            symbols = run_ragged(_as_stack(self.recurrent.cell(layer)), symbols, tokens, packing.sizes, start)
+            # An axis for one replica. A copy: of a view the arithmetic of stacks would take what it is a view of.
+            cell = with_weights(self.recurrent.cell(layer), lambda _, weight: weight[None].clone())
+            symbols = run_ragged(cell, symbols, tokens, packing.sizes, start)
             tokens = torch.arange(symbols.shape[1], device=device)[None]
         return PackedStates(symbols[0], targets[0], packing)
 
@@ -123,35 +126,18 @@ class AutocompleteModel(SequenceModel):
         return words_loss(*parts)
 
 
-def _as_stack(cell: Cell) -> Cell:
-    """The cell with an axis for one replica, whose gradients reach the cell's own weights."""
-    made = copy.copy(cell)
-    made._parameters = {
-        name: None if weight is None else weight[None].clone()  # type: ignore[misc]
-        for name, weight in cell._parameters.items()
-    }
-    return made
-
-
 def _start(config: AutocompleteConfig, outputs: int, seed: int) -> tuple[Recurrent, nn.Embedding, nn.Linear]:
-    """Drawn in float64, so that a seed is the same network in either precision."""
     units, options = config.units, dict[str, Any](reset="before") if config.cell == "gru" else {}
     scheme = Initialization("glorot", forget_bias=1.0, gate_bias=1.0)
-    before = torch.get_default_dtype()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        torch.set_default_dtype(torch.float64)
-        try:
-            recurrent = Recurrent(
-                config.cell, units, units, layers=config.layers, biases="one", initialization=scheme, **options
-            )
-            embedding = nn.Embedding(len(CHARACTERS), units, padding_idx=END)
-            readout = nn.Linear(units, outputs)
-            limit = math.sqrt(1 / (len(CHARACTERS) - 1))
-            nn.init.uniform_(embedding.weight, -limit, limit)
-            nn.init.xavier_uniform_(readout.weight)
-        finally:
-            torch.set_default_dtype(before)
+    with drawn_from(seed):
+        recurrent = Recurrent(
+            config.cell, units, units, layers=config.layers, biases="one", initialization=scheme, **options
+        )
+        embedding = nn.Embedding(len(CHARACTERS), units, padding_idx=END)
+        readout = nn.Linear(units, outputs)
+        limit = math.sqrt(1 / (len(CHARACTERS) - 1))
+        nn.init.uniform_(embedding.weight, -limit, limit)
+        nn.init.xavier_uniform_(readout.weight)
     with torch.no_grad():
         embedding.weight[END] = 0
         readout.bias.zero_()

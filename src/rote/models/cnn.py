@@ -50,7 +50,8 @@ class CNN(nn.Module):
             values = torch.relu(convolution(max_pool2d(values, POOL) if number else values))
         values = dropout(values.flatten(1), self.dropout, self.training)
         values = dropout(torch.relu(self.hidden(values)), self.dropout, self.training)
-        return self.output(values)  # type: ignore[no-any-return]
+        logits: Tensor = self.output(values)
+        return logits
 
 
 def _left_over(pixels: int, convolutions: int) -> int:

@@ -21,8 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from rote.cells import Cell, Recurrent, Stacked, State, cells, run_stacked, stack, unstack
+from rote.config import one_of
 from rote.errors import UsageError
-from rote.models.sequence import SequenceModel
+from rote.models.sequence import SequenceModel, linear_of
 from rote.models.settings import EncoderDecoderConfig
 
 if TYPE_CHECKING:
@@ -64,15 +65,13 @@ class StackedEmbedding(nn.Module):
 class Attention(nn.Module):
     def __init__(self, kind: str, replicas: int, size: int) -> None:
         super().__init__()
-        self.kind = kind
+        self.kind = one_of("attention", kind, ("mlp", "general", "dot"))
         if kind == "mlp":
             self.of_key = StackedLinear(replicas, size, size)
             self.of_query = StackedLinear(replicas, size, size, bias=False)
             self.score = StackedLinear(replicas, size, 1)
         elif kind == "general":
             self.of_query = StackedLinear(replicas, size, size, bias=False)
-        elif kind != "dot":
-            raise UsageError(f"'attention' must be 'mlp', 'general' or 'dot'. Got {kind!r}.")
 
     def keys(self, a: Stacked, encoded: Float[Tensor, "replica batch input unit"]) -> Tensor:
         """The part of the scores that does not depend on the query, for all positions at once."""
@@ -113,9 +112,7 @@ class Decoder(nn.Module):
     def __init__(self, config: EncoderDecoderConfig, symbols: int, replicas: int) -> None:
         super().__init__()
         size, both = config.hidden, 1 if config.full_focus else 2
-        if config.position not in ("pre", "post"):
-            raise UsageError(f"'position' must be 'pre' or 'post'. Got {config.position!r}.")
-        self.before = config.position == "pre"
+        self.before = one_of("position", config.position, ("pre", "post")) == "pre"
         self.embedding = StackedEmbedding(replicas, symbols, size)
         self.cell = _cells(config, both * size if self.before else size, replicas)
         self.attention = Attention(config.attention, replicas, size)
@@ -194,9 +191,7 @@ class EncoderDecoder(nn.Module):
             attention.append(weights)
             inputs.append(embedded)
             fed = targets[:, :, step] if teacher_forcing else logits[-1].detach().argmax(-1)
-        return Decoded(
-            torch.stack(logits, 2), torch.stack(attention, 2), encoded, begin, torch.stack(inputs, 2)
-        )  # fmt: skip
+        return Decoded(torch.stack(logits, 2), torch.stack(attention, 2), encoded, begin, torch.stack(inputs, 2))
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """The weights of a checkpoint; an error says where it is of another architecture."""
@@ -234,10 +229,7 @@ class EncoderDecoder(nn.Module):
         if self.decoder.before:
             stacked = self.decoder.readout
             assert stacked.bias is not None
-            _, outputs, size = stacked.weight.shape
-            readout = nn.Linear(size, outputs, dtype=stacked.weight.dtype)
-            readout.weight = nn.Parameter(stacked.weight[replica].detach().clone())
-            readout.bias = nn.Parameter(stacked.bias[replica].detach().clone())
+            readout = linear_of(stacked.weight[replica], stacked.bias[replica])
         return SequenceModel(recurrent, None, readout)
 
     def _with(self, states: Sequence[dict[str, Tensor]]) -> Self:

@@ -27,8 +27,9 @@ from rote.cells import (
 )
 from rote.cells.fused import kernel_of
 from rote.cells.lstm_training import run_lstm
+from rote.models.drawing import drawn_from
 from rote.models.next_symbol import readout_losses
-from rote.models.sequence import SequenceModel
+from rote.models.sequence import SequenceModel, linear_of
 from rote.models.settings import LanguageModelConfig
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class StackedLanguageModel(nn.Module):
         self, tokens: Int[Tensor, "replica batch time"], state: State | None = None
     ) -> tuple[Float[Tensor, "replica batch time symbol"], State]:
         """Logits of the next symbol, and the state at the end."""
-        hidden, end = self._hidden(tokens, state or self._zeros(tokens))
+        hidden, end = self._hidden(tokens, state or self.cell.zero_state(*tokens.shape[:2]))
         return self._logits(hidden).transpose(1, 2), end
 
     def losses(
@@ -119,32 +120,19 @@ class StackedLanguageModel(nn.Module):
             logits = stacked_linear(rows, self.readout, self.readout_bias)
         return logits.view(*hidden.shape[:3], -1)
 
-    def _zeros(self, tokens: Tensor) -> State:
-        zeros = self.embedding.new_zeros(*tokens.shape[:2], self.cell.hidden_size)
-        return tuple(zeros for _ in self.cell.state_names)
-
     def replica(self, index: int, dtype: torch.dtype | None = None) -> SequenceModel:
         """One of the models by itself, with weights of its own, as every analysis takes it."""
-        symbols = self.embedding.shape[1]
         table = nn.Embedding.from_pretrained(self.embedding[index].detach().clone())
-        readout = nn.Linear(self.cell.hidden_size, symbols, device="meta")
-        readout.weight = nn.Parameter(self.readout[index].detach().clone())
-        readout.bias = nn.Parameter(self.readout_bias[index].detach().clone())
+        readout = linear_of(self.readout[index], self.readout_bias[index])
         model = SequenceModel(Recurrent([unstack(self.cell, index)]), table, readout)
         return model.to(dtype or self.readout.dtype).eval()
 
 
 def _start(symbols: int, config: LanguageModelConfig, seed: int, dtype: torch.dtype) -> tuple[Cell, Tensor, Tensor]:
-    """A seed's cell, embedding and readout, drawn in float64 so that it is the same network in either precision."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        scheme = Initialization() if config.cell_limit is None else Initialization("uniform", config.cell_limit)
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            cell = cells[config.cell](config.embedding, config.hidden, initialization=scheme).to(dtype)
-            sizes = ((symbols, config.embedding), (symbols, config.hidden))
-            table, readout = ((torch.rand(size) * 2 - 1) * config.limit for size in sizes)
-        finally:
-            torch.set_default_dtype(before)
-    return cell, table.to(dtype), readout.to(dtype)
+    """A seed's cell, embedding and readout."""
+    scheme = Initialization() if config.cell_limit is None else Initialization("uniform", config.cell_limit)
+    with drawn_from(seed):
+        cell = cells[config.cell](config.embedding, config.hidden, initialization=scheme)
+        sizes = ((symbols, config.embedding), (symbols, config.hidden))
+        table, readout = ((torch.rand(size) * 2 - 1) * config.limit for size in sizes)
+    return cell.to(dtype), table.to(dtype), readout.to(dtype)

@@ -6,6 +6,7 @@ logits of one piece are in memory (12,800 rows of 16,386 words would be 840 MB),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,9 +25,7 @@ def words_loss(
     targets: Int[Tensor, " row"],
 ) -> Float[Tensor, ""]:
     """``cross_entropy(linear(hidden, weight, bias), targets)``: the same number, the same gradients."""
-    training = torch.is_grad_enabled()
-    loss: Tensor = _WordsLoss.apply(hidden, weight, bias, targets, training)  # type: ignore[no-untyped-call]
-    return loss
+    return _words_loss(hidden, weight, bias, targets, torch.is_grad_enabled())
 
 
 def losses_and_ranks(
@@ -74,3 +73,6 @@ class _WordsLoss(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
         scale = gradients[0] / ctx.rows
         return *(change * scale for change in ctx.saved_tensors), None, None
+
+
+_words_loss: Callable[[Tensor, Tensor, Tensor, Tensor, bool], Tensor] = _WordsLoss.apply

@@ -6,6 +6,7 @@ goes into memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,8 +23,7 @@ def readout_losses(
     targets: Int[Tensor, "replica row"],
 ) -> Float[Tensor, " replica"]:
     """``cross_entropy(linear(hidden, weight, bias), targets)`` of every replica: the same numbers and gradients."""
-    losses: Tensor = _ReadoutLosses.apply(hidden, weight, bias, targets)  # type: ignore[no-untyped-call]
-    return losses
+    return _readout_losses(hidden, weight, bias, targets)
 
 
 class _ReadoutLosses(torch.autograd.Function):
@@ -46,3 +46,6 @@ class _ReadoutLosses(torch.autograd.Function):
         change.scatter_add_(2, targets[:, :, None], change.new_full((), -1).expand(*targets.shape, 1))
         by_hidden, by_weight = torch.bmm(change, weight).mul_(scale), torch.bmm(change.mT, hidden).mul_(scale)
         return by_hidden, by_weight, change.sum(1).mul_(scale[:, 0]), None
+
+
+_readout_losses: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = _ReadoutLosses.apply

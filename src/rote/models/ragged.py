@@ -7,8 +7,7 @@ sizes of the steps, so that a row may compute a few tokens more than it has: the
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from rote.cells import Cell, GRUCell, LSTMCell, NestedLSTMCell, Stacked
 from rote.cells.gru_training import run_gru
 from rote.cells.lstm_training import run_lstm
 from rote.cells.nested_lstm_training import run_nested_lstm
+from rote.cells.stacked import with_weights
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Shaped
@@ -154,18 +154,11 @@ def run_ragged(
     cell's state is ``start`` at the beginning."""
     a = Stacked()
     projected = a.linear(symbols, cell.weight_ih)
-    offset = torch.arange(len(tokens), device=tokens.device)[:, None] * symbols.shape[1]
-    if type(cell) is LSTMCell:  # a subclass may have changed the equations
-        table = (projected + a.constant(cell.bias)).flatten(0, 1)
-        return run_lstm(table, tokens + offset, cell.weight_hh, start, start, sizes)[0]
-    if type(cell) is GRUCell and cell.reset == "before":
-        table = (projected + a.constant(cell.bias)).flatten(0, 1)
-        return run_gru(table, tokens + offset, cell.weight_hh, start, sizes)
-    if type(cell) is NestedLSTMCell and cell.depth == 2:
-        table = (projected + a.constant(cell.bias)).flatten(0, 1)
-        inner = torch.cat([cell.level_weight(name, 1) for name in ("weight_ih", "weight_hh")], -1)
-        return run_nested_lstm(table, tokens + offset, cell.weight_hh, inner, cell.level_bias(1), start, sizes)
-    inputs = embedding(tokens + offset, projected.flatten(0, 1))
+    entries = tokens + torch.arange(len(tokens), device=tokens.device)[:, None] * symbols.shape[1]
+    written_out = _written_out(cell)
+    if written_out is not None:
+        return written_out((projected + a.constant(cell.bias)).flatten(0, 1), entries, start, sizes)
+    inputs = embedding(entries, projected.flatten(0, 1))
     state, hidden = tuple(start for _ in cell.state_names), []
     for now in inputs.split(tuple(sizes), 1):
         state = cell.step(a, now, tuple(part[:, : now.shape[1]] for part in state))
@@ -173,15 +166,23 @@ def run_ragged(
     return torch.cat(hidden, 1)
 
 
+def _written_out(cell: Cell) -> Callable[[Tensor, Tensor, Tensor, Sequence[int]], Tensor] | None:
+    """From the inputs' part of the gates, the entries that tokens read of it, the start and the sizes of the steps: the
+    hidden states. None for other cells; a subclass may have changed the equations: only the classes themselves."""
+    if type(cell) is LSTMCell:
+        return lambda table, entries, start, sizes: run_lstm(table, entries, cell.weight_hh, start, start, sizes)[0]
+    if type(cell) is GRUCell and cell.reset == "before":
+        return lambda table, entries, start, sizes: run_gru(table, entries, cell.weight_hh, start, sizes)
+    if type(cell) is NestedLSTMCell and cell.depth == 2:
+        inner = torch.cat([cell.level_weight(name, 1) for name in ("weight_ih", "weight_hh")], -1)
+        weights = (cell.weight_hh, inner, cell.level_bias(1))
+        return lambda table, entries, start, sizes: run_nested_lstm(table, entries, *weights, start, sizes)
+    return None
+
+
 def join(one: Cell, other: Cell) -> Cell:
     """Two stacked cells of one kind and size as one, the replicas of the first before those of the second."""
-    made = copy.copy(one)
-    theirs = other._parameters
-    made._parameters = {
-        name: None if mine is None else torch.cat([mine, theirs[name]])  # type: ignore[misc, list-item]
-        for name, mine in one._parameters.items()
-    }
-    return made
+    return with_weights(one, lambda name, weight: torch.cat([weight, other.get_parameter(name)]))
 
 
 def gather(values: Float[Tensor, "replica token unit"], at: Tensor) -> Tensor:

@@ -61,6 +61,13 @@ class SequenceModel(nn.Module):
         return weight
 
 
+def linear_of(weight: Float[Tensor, "output unit"], bias: Float[Tensor, " output"]) -> nn.Linear:
+    """A layer with copies of these; no random number is drawn for it."""
+    made = nn.Linear(weight.shape[1], len(weight), device="meta")
+    made.weight, made.bias = (nn.Parameter(part.detach().clone()) for part in (weight, bias))
+    return made
+
+
 def adapt(
     *, recurrent: nn.Module, embedding: nn.Embedding | None = None, readout: nn.Linear | None = None
 ) -> SequenceModel:

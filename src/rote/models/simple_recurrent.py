@@ -91,7 +91,8 @@ class _Step:
 
     def value(self, number: float) -> float:
         """In the precision of the weights, so that nothing is computed in another."""
-        return self.dtype.type(number)  # type: ignore[no-any-return]
+        exact: float = self.dtype.type(number)
+        return exact
 
     def by_time(self, values: Values) -> NDArray[Any]:
         return np.ascontiguousarray(values.transpose(1, 0, 2), dtype=self.dtype)

@@ -7,8 +7,6 @@ analysis takes the model as it is; what it shows of a classifier at a step is wh
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
@@ -18,6 +16,7 @@ from torch.nn.functional import dropout
 from rote.cells import Recurrent, mask_of
 from rote.cells.recurrent import States
 from rote.errors import UsageError
+from rote.models.drawing import drawn_from
 from rote.models.sequence import SequenceModel
 from rote.models.settings import TextModelConfig
 
@@ -77,7 +76,8 @@ class TextModel(SequenceModel):
             dropped = torch.rand(tokens.shape, device=tokens.device) < self.config.word_dropout
             tokens = tokens.masked_fill(dropped & (tokens != PADDING), UNKNOWN)
         vectors = dropout(self.embed(tokens), self.config.embedding_dropout, self.training)
-        return self.recurrent(vectors, lengths, initial)  # type: ignore[no-any-return]
+        run: tuple[Tensor, States] = self.recurrent(vectors, lengths, initial)
+        return run
 
     def read(self, states: Float[Tensor, "... unit"]) -> Float[Tensor, "... output"]:
         assert self.readout is not None
@@ -92,19 +92,6 @@ def check_lengths(lengths: Tensor, tokens: Tensor) -> None:
     wrong = lengths[(lengths < 1) | (lengths > tokens.shape[1])]
     if len(wrong):
         raise UsageError(f"'lengths' must lie in 1 to {tokens.shape[1]}, the steps of the batch. Got {int(wrong[0])}.")
-
-
-@contextlib.contextmanager
-def drawn_from(seed: int) -> Iterator[None]:
-    """Weights that are made inside depend on the seed alone, and are the same network in either precision."""
-    before = torch.get_default_dtype()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        torch.set_default_dtype(torch.float64)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(before)
 
 
 def embedding_table(words: int, size: int) -> nn.Embedding:

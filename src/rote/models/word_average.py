@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from rote.cells import mask_of
+from rote.models.drawing import drawn_from
 from rote.models.settings import TextModelConfig
-from rote.models.text import check_lengths, drawn_from, embedding_table
+from rote.models.text import check_lengths, embedding_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -1,0 +1,66 @@
+"""What the passes that are written out share (``lstm_training``, ``gru_training``, ``nested_lstm_training``).
+
+Rows are sorted, the longest first, and each step computes those that have not ended: of a padded batch of SCAN more
+than two thirds would be padding. Steps follow each other in one array, [replica, token, unit] with ``sizes[t]`` tokens
+in step t, so that the gradient of a weight is one product over all steps. tanh(x) is computed as 2 sigmoid(2 x) - 1,
+for which torch has the faster kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+CACHED = 2**18  # numbers that stay in the processor's cache
+
+
+def looked_up(
+    table: Float[Tensor, "entry rows"], entries: Int[Tensor, "replica token"]
+) -> Float[Tensor, "replica token rows"]:
+    return table.index_select(0, entries.flatten()).view(*entries.shape, -1)
+
+
+def table_gradient(
+    gradients: Float[Tensor, "replica token rows"], entries: Int[Tensor, "replica token"], count: int
+) -> Float[Tensor, "entry rows"]:
+    """Of a table of ``count`` entries, from those of what was ``looked_up`` in it."""
+    found: Tensor = torch.ops.aten.embedding_dense_backward(
+        gradients.flatten(0, 1), entries.flatten(), count, -1, False
+    )
+    return found
+
+
+def doubled(values: Tensor, axis: int, parts: int = 4) -> Tensor:
+    """With twice the candidate's part, the third of ``parts``, for tanh(x) = 2 sigmoid(2 x) - 1."""
+    made = values.clone(memory_format=torch.contiguous_format)
+    made.chunk(parts, axis)[2].mul_(2)
+    return made
+
+
+def bend(values: Tensor, out: Tensor) -> Tensor:
+    """tanh, by the same equation."""
+    return torch.mul(values, 2, out=out).sigmoid_().mul_(2).sub_(1)
+
+
+def before(values: Tensor, first: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The values with which each step began, packed alike."""
+    earlier = [first, *values.split(sizes, 1)[:-1]]
+    return torch.cat([value[:, :size] for value, size in zip(earlier, sizes, strict=True)], 1)
+
+
+def pieces(sizes: tuple[int, ...], gates: Tensor) -> Iterator[tuple[int, int, list[int]]]:
+    """Steps as often together as fit into the processor's cache: first token, end, sizes."""
+    most = CACHED // (len(gates) * gates.shape[-1])
+    first, piece = 0, list[int]()
+    for size in sizes:
+        if piece and sum(piece) + size > most:
+            yield first, first + sum(piece), piece
+            first, piece = first + sum(piece), []
+        piece.append(size)
+    yield first, first + sum(piece), piece
