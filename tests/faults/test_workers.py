@@ -89,14 +89,7 @@ def test_two_supervisors_share_the_work_and_no_run_is_computed_twice(store: Stor
     orders = [Order(request, {}, "tiny_study", "cpu") for request in requests]
     ends: list[dict[Request, str]] = []
 
-    def other() -> None:
-        supervisor = Supervisor(store, 1, Display())
-        supervisor.orders = Orders(orders[::-1])
-        supervisor.all = Display().overall(1)
-        supervisor._work("other")
-        ends.append(supervisor.failures)
-
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=lambda: ends.append(Supervisor(store, 1, Display()).perform(orders[::-1])))
     thread.start()
     ends.append(Supervisor(store, 2, Display()).perform(orders))
     thread.join()

@@ -179,6 +179,11 @@ def mark_failed(store: Store, order: Order, reason: str) -> None:
 
 @contextlib.contextmanager
 def sigterm_as_ctrl_c() -> Iterator[None]:
+    """In the main thread; others get no signals and may not ask for them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
