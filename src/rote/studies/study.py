@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from rote.claims import Claim, Source
 from rote.config import from_plain, resolve, to_plain
@@ -38,6 +38,8 @@ class Study(ABC, Generic[C]):
     deviations: ClassVar[tuple[str, ...]] = ()  # from the published text, and what it leaves open
     presets: ClassVar[Mapping[str, Mapping[str, object]]]
     threads: ClassVar[int] = 1  # that one of its runs computes with
+    objective: ClassVar[tuple[str, str, Literal["max", "min"]] | None] = None  # of a sweep: table, column, what is best
+    swept: ClassVar[Mapping[str, object]] = {}  # what a sweep changes, unless it says otherwise
     default: C  # the configuration that presets and overrides change
 
     @abstractmethod
@@ -63,6 +65,10 @@ class Study(ABC, Generic[C]):
     def engine_times(self, config: C, workers: int) -> EngineTimes | None:
         """For a study whose ``engine`` may be "auto": what each engine would take, from a few timed updates."""
         return None
+
+    def beside(self, tables: Mapping[str, Table]) -> str:
+        """What a sweep says beside the scores of its own objective."""
+        return ""
 
     def resolve(self, preset: str, overrides: Mapping[str, object]) -> C:
         if preset not in self.presets:

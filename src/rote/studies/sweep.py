@@ -11,7 +11,7 @@ sweep that was stopped goes on with the same trials.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -79,8 +79,7 @@ class Sweep:
     @property
     def fixed(self) -> dict[str, object]:
         """What the study sets for a sweep, unless the space has it."""
-        usual = getattr(self.study, "swept", {})
-        return {key: value for key, value in usual.items() if key not in self.space}
+        return {key: value for key, value in self.study.swept.items() if key not in self.space}
 
     @property
     def count(self) -> int:
@@ -185,9 +184,8 @@ def _outcomes(laboratory: Laboratory, asked: Sweep, trials: Sequence[Trial]) -> 
             laboratory.display.say(f"{asked.name}: {label} failed: {result}")
             found.append(Outcome(trial, [], None, str(result)))
         else:
-            beside: Callable[..., str] | None = getattr(asked.study, "beside", None)
-            own = beside is not None and asked.compared == _own_objective(asked.study)
-            note = beside(result.summary.tables()) if beside and own else ""
+            own = asked.study.objective is not None and asked.compared == _own_objective(asked.study)
+            note = asked.study.beside(result.summary.tables()) if own else ""
             found.append(Outcome(trial, asked.compared.of(result), result.summary.id, beside=note))
     return found
 
@@ -232,8 +230,8 @@ def _scores(one: Outcome) -> dict[str, Any]:
     return {"score": one.score, "low": found.get("low"), "high": found.get("high"), "values": len(one.values)}
 
 
-def _own_objective(study: Any) -> Objective:
-    if not hasattr(study, "objective"):
+def _own_objective(study: Study[Any]) -> Objective:
+    if study.objective is None:
         raise UsageError(
             f"The study {study.name!r} has no score of its own to compare. Name one of its tables' columns: "
             "--of TABLE.COLUMN, with --lowest if less is better."

@@ -36,8 +36,7 @@ class TextStudy(Study[C]):
     kind: ClassVar[Kind]
     known: ClassVar[Mapping[str, Mapping[str, Any]]]  # variant -> the keys that it changes
     source = published.SOURCE
-    objective: ClassVar[tuple[str, str, str]]  # of a sweep: table, column, max or min
-    swept: ClassVar[Mapping[str, object]] = {"variants": OWN}  # what a sweep tries, unless it says otherwise
+    swept: ClassVar[Mapping[str, object]] = {"variants": OWN}
 
     def resolve(self, preset: str, overrides: Mapping[str, object]) -> C:
         config = super().resolve(preset, overrides)
