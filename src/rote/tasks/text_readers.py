@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -77,26 +78,17 @@ def read_conllu(
     path: Path | str, data: bytes | None = None, column: TagColumn = "upos", encoding: str = "utf-8"
 ) -> list[Sentence]:
     """The sentences of a CoNLL-U file with a tag for each word. Ranges (1-2) and empty nodes (1.1) are passed over."""
-    found: list[Sentence] = []
+    lines = lines_of(read_bytes(path) if data is None else data, path, encoding)
+    blocks = [list(block) for empty, block in groupby(lines, lambda line: not line[1].strip()) if not empty]
+    if not blocks:
+        raise UsageError(f"{path} has no sentences. Expected CoNLL-U.")
+    return [_conllu_sentence(path, block, column) for block in blocks]
+
+
+def _conllu_sentence(path: Path | str, lines: Sequence[tuple[int, str]], column: TagColumn) -> Sentence:
     words: list[str] = []
     tags: list[str] = []
-    begun = 0  # line of the sentence's first line, also of a comment
-    number = 0
-
-    def end() -> None:
-        if begun and not words:
-            raise UsageError(f"{path}, line {begun}: a sentence without words. Remove it or add its words.")
-        if words:
-            found.append(Sentence(tuple(words), tuple(tags), begun))
-            words.clear()
-            tags.clear()
-
-    for number, line in lines_of(read_bytes(path) if data is None else data, path, encoding):
-        if not line.strip():
-            end()
-            begun = 0
-            continue
-        begun = begun or number
+    for number, line in lines:
         if line.startswith("#"):
             continue
         cells = line.split("\t")
@@ -116,10 +108,10 @@ def read_conllu(
             raise UsageError(f"{path}, line {number}: a word without a form or without a tag ({column}). Got {line!r}.")
         words.append(cells[1])
         tags.append(tag)
-    end()
-    if not found:
-        raise UsageError(f"{path} has no sentences. Expected CoNLL-U.")
-    return found
+    begun = lines[0][0]
+    if not words:
+        raise UsageError(f"{path}, line {begun}: a sentence without words. Remove it or add its words.")
+    return Sentence(tuple(words), tuple(tags), begun)
 
 
 def read_plain(
