@@ -125,6 +125,6 @@ def test_wrong_input_is_refused_with_the_argument_the_value_and_the_remedy() -> 
     wrong("'targets' must lie in 0 to 4, the outputs of the model. Got 5.", model, vectors, targets + 5)
     wrong("'lengths' must lie in 1 to 6, the steps of the tensor. Got 7.", model, vectors, lengths=[7, 2])
     wrong("here [1, 6, output]. Got tuple. An nn.LSTM gives its states as well", model.recurrent, vectors)
-    wrong("here [1, 6, output]. Got the shape (1, 3).", lambda x: x[:, -1], vectors)
+    wrong("here [1, 6, output]. Got torch.float64 (1, 3).", lambda x: x[:, -1], vectors)
     wrong("'forward' gives NaN for the first sequence", lambda x: x * float("nan"), vectors)
-    wrong("'norm' must be one of l2, squared, signed. Got 'l1'.", model, vectors, norm="l1")
+    wrong("'norm' must be 'l2', 'squared' or 'signed'. Got 'l1'.", model, vectors, norm="l1")

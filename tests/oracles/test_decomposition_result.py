@@ -188,6 +188,13 @@ def test_the_error_is_not_measured_on_other_weights_but_the_parts_stay() -> None
     torch.testing.assert_close(parts.logits(bias=True), logits, rtol=0, atol=0)
 
 
+def test_a_model_loaded_in_inference_mode_whose_weights_have_no_version_has_its_error_measured() -> None:
+    with torch.inference_mode():
+        model = model_of("lstm")
+        parts = rote.decompose(model, tokens_of(), [(1, 2)])
+    assert float(parts.error.max()) < 1e-12
+
+
 def test_the_result_does_not_change_with_the_callers_mask() -> None:
     model, tokens = model_of("lstm"), tokens_of()
     mask = torch.zeros(2, 1, TIME, dtype=torch.bool)

@@ -14,7 +14,7 @@ from rote.analyses.inputs import Inputs
 from rote.analyses.plain_autograd import input_gradients
 from rote.analyses.target_rows import Of, most_likely, target_rows
 from rote.cells import Recurrent, State
-from rote.errors import UsageError
+from rote.config import one_of
 from rote.models.sequence import SequenceModel
 
 if TYPE_CHECKING:
@@ -38,10 +38,9 @@ class Measure:
     of: Of
 
     def __post_init__(self) -> None:
-        choices = {"wrt": ("one_hot", "embedding"), "norm": ("l2", "squared", "signed")}
-        for name, known in (choices | {"of": ("logit", "log_probability")}).items():
-            if getattr(self, name) not in known:
-                raise UsageError(f"{name!r} must be one of {', '.join(known)}. Got {getattr(self, name)!r}.")
+        one_of("wrt", self.wrt, ("one_hot", "embedding"))
+        one_of("norm", self.norm, ("l2", "squared", "signed"))
+        one_of("of", self.of, ("logit", "log_probability"))
 
     def numbers(self, gradients: Tensor, vectors: Tensor, table: Tensor | None) -> Tensor:
         """Gradients [..., input] in one number each; ``table`` is the embedding [vocabulary, input] or None."""

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rote.analyses.labels import Labels, Name, Samples, labelled_samples, sorted_names
+from rote.analyses.labels import Labels, Name, Samples, labelled_samples, numbered
 from rote.analyses.result import Result, analyses
-from rote.analyses.trace import Key, Trace
+from rote.analyses.trace import Key, Trace, place_of
 from rote.errors import UnknownNameError, UsageError
 from rote.store import Column, Table
 
@@ -93,10 +93,9 @@ class ClusterTree(Result):
             Column("size", "labels below the node"),
             Column("position", "place across the tree: leaves are 0, 1, ..."),
         )
-        fit = "undefined" if self.cophenetic is None else f"{self.cophenetic:.3f}"
         return Table.make(
             "dendrogram", "Which labels have similar mean states", columns, rows, figure="dendrogram", details=True,
-            note=f"Cophenetic correlation {fit}.", options={"metric": self.metric},
+            note=f"Cophenetic correlation {self._fit()}.", options={"metric": self.metric},
         )  # fmt: skip
 
     def _known(self, names: Sequence[Name]) -> frozenset[Name]:
@@ -107,10 +106,14 @@ class ClusterTree(Result):
             raise UsageError("A group needs at least one of the tree's names. Got none.")
         return frozenset(names)
 
+    def _fit(self) -> str:
+        return "undefined" if self.cophenetic is None else f"{self.cophenetic:.3f}"
+
     def __repr__(self) -> str:
-        fit = "undefined" if self.cophenetic is None else f"{self.cophenetic:.3f}"
         shown = ", ".join(map(str, self.leaves[:8])) + (", ..." if len(self.leaves) > 8 else "")
-        return f"ClusterTree({len(self.names)} labels [{shown}], {self.method}, {self.metric}; cophenetic {fit})"
+        return (
+            f"ClusterTree({len(self.names)} labels [{shown}], {self.method}, {self.metric}; cophenetic {self._fit()})"
+        )
 
 
 @analyses.register("cluster")
@@ -140,12 +143,7 @@ def cluster(
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist
 
-    if method not in METHODS:
-        raise UnknownNameError("method", str(method), METHODS, " of cluster()")
-    if metric not in METRICS:
-        raise UnknownNameError("metric", str(metric), METRICS, " of cluster()")
-    if method in EUCLIDEAN_ONLY and metric != "euclidean":
-        raise UsageError(f"The method {method!r} is defined for the metric 'euclidean' only. Got {metric!r}.")
+    _check_linkage(method, metric)
     if isinstance(trace, Trace):
         inside = trace.mask.cpu()
         mask = inside if mask is None else inside & mask.cpu()
@@ -166,11 +164,18 @@ def cluster(
     )  # fmt: skip
 
 
+def _check_linkage(method: str, metric: str) -> None:
+    for kind, name, known in (("method", method, METHODS), ("metric", metric, METRICS)):
+        if name not in known:
+            raise UnknownNameError(kind, str(name), known, " of cluster()")
+    if method in EUCLIDEAN_ONLY and metric != "euclidean":
+        raise UsageError(f"The method {method!r} is defined for the metric 'euclidean' only. Got {metric!r}.")
+
+
 def _states(trace: Trace, layer: Key, state: str) -> Tensor:
-    layers = sorted({key[0] if isinstance(key, tuple) else key for key in trace.states})
+    layers = sorted({place_of(key)["layer"] for key in trace.states})
     if isinstance(layer, int) and -len(layers) <= layer < len(layers):
-        number = layers[layer]
-        keys: list[Key] = [key for key in trace.states if (key[0] if isinstance(key, tuple) else key) == number]
+        keys: list[Key] = [key for key in trace.states if place_of(key)["layer"] == layers[layer]]
     elif layer in trace.states:
         keys = [layer]
     else:
@@ -182,11 +187,7 @@ def _states(trace: Trace, layer: Key, state: str) -> Tensor:
 
 
 def _means(samples: Samples) -> tuple[list[Name], np.ndarray, np.ndarray]:
-    names = sorted_names(samples.labels)
-    if len(names) < 2:
-        raise UsageError(f"'labels' must have at least two different names to join. Got only {names[0]!r}.")
-    number = {name: index for index, name in enumerate(names)}
-    which = np.array([number[name] for name in samples.labels])
+    names, which = numbered(samples.labels, "different names to join")
     counts = np.bincount(which, minlength=len(names))
     sums = np.zeros((len(names), samples.values.shape[1]))
     np.add.at(sums, which, samples.values)

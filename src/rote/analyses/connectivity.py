@@ -8,10 +8,9 @@ All pairs come from one pass backward through time (``all_outputs``), where the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -20,17 +19,16 @@ from torch.nn.utils.rnn import PackedSequence
 from rote.analyses.all_pairs import Measure, Norm, Wrt, pair_error, pair_values
 from rote.analyses.inputs import as_model, check_initial, check_inputs
 from rote.analyses.plain_autograd import Unchanged
-from rote.analyses.result import Result, analyses, rows_of
+from rote.analyses.result import MeasuredLater, analyses, rows_of
 from rote.analyses.target_rows import Of, check_targets, output_count
 from rote.cells.recurrent import States
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
-from rote.store import Column, Table, load_tree, save_tree
+from rote.store import Column, Table
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-VERSION = 1
 SHOWN = 4 * 200**2  # numbers that a notebook draws by itself
 MEASURES = {
     "l2": "norm of the gradient",
@@ -40,7 +38,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True, repr=False)
-class Connectivity(Result):
+class Connectivity(MeasuredLater):
     """One number for each output step and input step of every sequence."""
 
     values: Float[Tensor, "batch output input"]  # 0 where the output cannot depend on the input, and at padding
@@ -95,16 +93,6 @@ class Connectivity(Result):
     def _repr_html_(self) -> str | None:
         """In a notebook: the heat maps, unless that takes too long."""
         return self.picture() if self.values.numel() <= SHOWN else None
-
-    def save(self, path: Path | str) -> None:
-        tree = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error_of"}
-        save_tree(Path(path), "rote Connectivity", VERSION, {**tree, "error": self.error})
-
-    @classmethod
-    def load(cls, path: Path | str) -> Self:
-        tree = load_tree(Path(path), "rote Connectivity", VERSION)
-        error = tree.pop("error")
-        return cls(**tree, error_of=lambda: error)
 
 
 @analyses.register("connectivity")

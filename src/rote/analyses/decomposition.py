@@ -9,34 +9,34 @@ exactly, a zero relevant part before the span, and a zero irrelevant part for th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from rote.analyses.inputs import as_model, check_initial, check_inputs
+from rote.analyses.plain_autograd import Unchanged
 from rote.analyses.propagation import Question, measured_error, relevant_states
-from rote.analyses.result import Result, analyses, rows_of
+from rote.analyses.result import MeasuredLater, analyses, rows_of
 from rote.analyses.spans import BiasRule, contiguous_spans, span_masks
 from rote.analyses.splitting import Interactions, Linearization, Rules
+from rote.config import one_of
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
-from rote.store import Column, Table, load_tree, save_tree
+from rote.store import Column, Table
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 Spans = Sequence[tuple[int, int]] | Tensor
-VERSION = 2  # 2: with the mask
 ALL = slice(None)
 SHOWN = 64  # spans that a notebook draws by itself
 
 
 @dataclass(frozen=True, repr=False)
-class Parts(Result):
+class Parts(MeasuredLater):
     """The top layer's state in two parts, for each span of positions and at every step."""
 
     relevant: Float[Tensor, "batch span time unit"]
@@ -46,6 +46,7 @@ class Parts(Result):
     readout_weight: Tensor | None
     readout_bias: Tensor | None
     error_of: Callable[[], Tensor]
+    version: ClassVar[int] = 2  # with the mask
     axes: ClassVar[dict[str, tuple[str, ...]]] = {
         "relevant": ("batch", "span", "time", "unit"),
         "hidden": ("batch", "time", "unit"),
@@ -107,16 +108,6 @@ class Parts(Result):
         """In a notebook: the norms of the parts, unless there are too many spans to be told apart."""
         return self.picture() if self.spans.shape[1] <= SHOWN else None
 
-    def save(self, path: Path | str) -> None:
-        tree = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error_of"}
-        save_tree(Path(path), "rote Parts", VERSION, {**tree, "error": self.error})
-
-    @classmethod
-    def load(cls, path: Path | str) -> Self:
-        tree = load_tree(Path(path), "rote Parts", VERSION)
-        error = tree.pop("error")
-        return cls(**tree, error_of=lambda: error)
-
 
 @analyses.register("decompose")
 def decompose(
@@ -158,21 +149,18 @@ def decompose(
     """
     model = as_model(model)
     inputs = check_inputs(model, tokens, lengths)
-    rules = Rules(
-        _one_of("interactions", interactions, ("relevant", "source")),
-        _one_of("linearization", linearization, ("bias_first", "shapley")),
-        output_gate,
-    )
-    rule = _one_of("bias", bias, ("in_span", "exclusive_end", "never"))
+    one_of("interactions", interactions, ("relevant", "source"))
+    one_of("linearization", linearization, ("bias_first", "shapley"))
+    one_of("bias", bias, ("in_span", "exclusive_end", "never"))
+    rules = Rules(interactions, linearization, output_gate)
     inside = span_masks(spans, inputs.batch, inputs.time, inputs.vectors.device)
     start = check_initial(model, inputs, initial)
-    question = Question(model.recurrent, inputs, inside, rule, rules, start, initial_relevant)
+    question = Question(model.recurrent, inputs, inside, bias, rules, start, initial_relevant)
     hidden, relevant = relevant_states(question)
-    weights = _weight_versions(model)
+    weights = Unchanged(model.recurrent, "decompose")
 
     def error_of() -> Tensor:
-        if _weight_versions(model) != weights:
-            raise UsageError("The model's weights have changed since decompose(); read .error before training goes on.")
+        weights.check()
         return measured_error(question, hidden, relevant)
 
     readout = model.readout
@@ -200,14 +188,3 @@ def decompose_all(
     """
     inputs = check_inputs(as_model(model), tokens, lengths)
     return decompose(model, tokens, contiguous_spans(inputs.time), lengths=lengths, **options)
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:
-    if value not in known:
-        *others, last = map(repr, known)
-        raise UsageError(f"{name!r} must be {', '.join(others)} or {last}. Got {value!r}.")
-    return value
-
-
-def _weight_versions(model: SequenceModel) -> list[int]:
-    return [parameter._version for parameter in model.recurrent.parameters()]

@@ -21,8 +21,9 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from rote.analyses.classifier import Classifier, random_splits
-from rote.analyses.labels import Labels, Name, Samples, flat_labels, labelled_samples, sorted_names
+from rote.analyses.labels import Labels, Name, Samples, flat_labels, labelled_samples, numbered
 from rote.analyses.result import Result, analyses
+from rote.config import one_of
 from rote.errors import UsageError
 from rote.store import Column, Table
 
@@ -46,8 +47,7 @@ class Fitting:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.solver not in ("lbfgs", "saga"):
-            raise UsageError(f"'solver' must be 'lbfgs' or 'saga'. Got {self.solver!r}.")
+        one_of("solver", self.solver, ("lbfgs", "saga"))
         if not 0 < self.share <= 1:
             raise UsageError(f"'share' must be above 0 and at most 1. Got {self.share}.")
         if not 0 < self.test_share < 1:
@@ -195,15 +195,10 @@ def diagnose_by(
 ) -> dict[Ranking, Diagnosis]:
     """``diagnose`` with several rankings: the classifiers on all units are the same and trained once."""
     for ranking in rankings:
-        if ranking not in ("corrected", "as_published"):
-            raise UsageError(f"'ranking' must be 'corrected' or 'as_published'. Got {ranking!r}.")
+        one_of("ranking", ranking, ("corrected", "as_published"))
     samples = labelled_samples(activations, labels, mask)
-    classes = sorted_names(samples.labels)
-    if len(classes) < 2:
-        raise UsageError(f"'labels' must have at least two classes to tell apart. Got only {classes[0]!r}.")
+    classes, target = numbered(samples.labels, "classes to tell apart")
     kept_groups = None if groups is None else _groups(groups, samples)
-    number = {name: index for index, name in enumerate(classes)}
-    target = np.array([number[name] for name in samples.labels])
     halves = random_splits(target, kept_groups, fitting.splits, fitting.test_share, fitting.seed)
     majority = float(np.bincount(target).max() / len(target))
     found: dict[Ranking, Diagnosis] = {}

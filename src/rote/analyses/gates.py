@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from rote.analyses.result import Result, analyses
-from rote.analyses.trace import Key, Trace
+from rote.analyses.trace import Key, Trace, place_of
+from rote.config import one_of
 from rote.errors import UsageError
 from rote.store import Column, Table
 
@@ -53,7 +54,7 @@ class GateSaturation(Result):
             for name, left in named.items():
                 pairs = zip(left.tolist(), self.right[key][name].tolist(), strict=True)
                 rows += [
-                    _place(key) | {"gate": name, "unit": u, "left": x, "right": y} for u, (x, y) in enumerate(pairs)
+                    place_of(key) | {"gate": name, "unit": u, "left": x, "right": y} for u, (x, y) in enumerate(pairs)
                 ]
         columns = (
             *(Column(name, role="label") for name in ("layer", "direction", "gate", "unit")),
@@ -92,8 +93,7 @@ def gate_saturation(trace: Trace, low: float = 0.1, high: float = 0.9, *, update
     """
     if not 0 <= low < high <= 1:
         raise UsageError(f"'low' and 'high' must satisfy 0 <= low < high <= 1. Got low={low}, high={high}.")
-    if update not in ("z", "1-z", "both"):
-        raise UsageError(f"'update' must be 'z', '1-z' or 'both'. Got {update!r}.")
+    one_of("update", update, ("z", "1-z", "both"))
     left: Series = {}
     right: Series = {}
     for key, kind, name, values in _observed(trace):
@@ -157,7 +157,7 @@ class ActivationDistribution(Result):
                     row = {label: quantiles[self.levels.index(level)] for label, level in shown.items()}
                     widths = {"range": row["largest"] - row["smallest"], "iqr": row["upper"] - row["lower"]}
                     labels = {"kind": self.kinds[key][name], "name": name, "unit": unit}
-                    rows.append(_place(key) | labels | row | widths)
+                    rows.append(place_of(key) | labels | row | widths)
         columns = (
             *(Column(name, role="label") for name in ("layer", "direction", "kind", "name", "unit")),
             *(Column(name, f"quantile {level:g} over all steps") for name, level in shown.items()),
@@ -174,8 +174,9 @@ class ActivationDistribution(Result):
         return {key: {name: upper[key][name] - lower[key][name] for name in named} for key, named in lower.items()}
 
     def __repr__(self) -> str:
+        middle = self.iqr
         shown = [
-            f"{key} {name}: range {float(width.median()):.3f}, iqr {float(self.iqr[key][name].median()):.3f}"
+            f"{key} {name}: range {float(width.median()):.3f}, iqr {float(middle[key][name].median()):.3f}"
             for key, named in self.range.items()
             for name, width in named.items()
         ]
@@ -202,20 +203,27 @@ def activation_distribution(
     if bins < 1:
         raise UsageError(f"'bins' must be at least 1. Got {bins}.")
     every = tuple(sorted({0.0, 0.25, 0.5, 0.75, 1.0, *map(float, levels)}))
-    quantiles, counts, edges, kinds = {}, {}, {}, {}  # type: Series, Series, Series, dict[Key, dict[str, str]]
+    quantiles: Series = {}
+    counts: Series = {}
+    edges: Series = {}
+    kinds: dict[Key, dict[str, str]] = {}
     for key, kind, name, values in _observed(trace):
         shown = f"{name} gate" if name in kinds.get(key, {}) else name  # a cell may name a state and a gate alike
-        array = values.numpy()
-        found = np.quantile(array, every, axis=0).T
         bounds = _edges(kind, name, values, bins)
-        place = (np.searchsorted(bounds, array, side="right") - 1).clip(0, bins - 1)
-        units = array.shape[1]
-        flat = np.bincount((place + bins * np.arange(units)).ravel(), minlength=bins * units)
+        found = np.quantile(values.numpy(), every, axis=0).T
         quantiles.setdefault(key, {})[shown] = torch.from_numpy(found.copy())
-        counts.setdefault(key, {})[shown] = torch.from_numpy(flat.reshape(units, bins))
+        counts.setdefault(key, {})[shown] = torch.from_numpy(_histograms(values.numpy(), bounds))
         edges.setdefault(key, {})[shown] = torch.from_numpy(bounds)
         kinds.setdefault(key, {})[shown] = kind
     return ActivationDistribution(quantiles, counts, edges, every, kinds)
+
+
+def _histograms(values: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """How many of the values [step, unit] fall between two bounds, [unit, bin]."""
+    bins, units = len(bounds) - 1, values.shape[1]
+    place = (np.searchsorted(bounds, values, side="right") - 1).clip(0, bins - 1)
+    flat = np.bincount((place + bins * np.arange(units)).ravel(), minlength=bins * units)
+    return flat.reshape(units, bins)
 
 
 def _observed(trace: Trace) -> Iterator[tuple[Key, str, str, Tensor]]:
@@ -249,8 +257,3 @@ def _edges(kind: str, name: str, values: Tensor, bins: int) -> np.ndarray:
     elif low >= -1 and high <= 1:
         low, high = -1.0, 1.0
     return np.linspace(low, high, bins + 1)
-
-
-def _place(key: Key) -> dict[str, int]:
-    layer, direction = key if isinstance(key, tuple) else (key, 0)
-    return {"layer": layer, "direction": direction}

@@ -21,14 +21,14 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence
 
-from rote.analyses.all_outputs import record_layers
+from rote.analyses.all_outputs import Layer, record_layers
 from rote.analyses.bptt import back_through_time, with_leaves
-from rote.analyses.inputs import Inputs, as_model, check_initial, check_inputs
+from rote.analyses.inputs import Inputs, as_model, check_initial, check_inputs, shown
 from rote.analyses.jacobians import chain_norms
 from rote.analyses.plain_autograd import hidden_states, outputs_of
 from rote.analyses.result import Result, analyses, rows_of
 from rote.analyses.target_rows import check_range, output_count, target_rows
-from rote.analyses.trace import Key
+from rote.analyses.trace import Key, keys_of, place_of
 from rote.cells import Recurrent, State
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
@@ -55,11 +55,10 @@ class GradientFlow(Result):
     def to_table(self) -> Table:
         rows: list[dict[str, Any]] = []
         for key in self.states:
-            layer, direction = key if isinstance(key, tuple) else (key, 0)
             named = {f"d loss / d {name}": values for name, values in self.states[key].items()}
             named |= {f"step Jacobian, {name}": values for name, values in self.jacobians[key].items()}
             named |= {"product of Jacobians": self.products[key]} if key in self.products else {}
-            labels = {"layer": layer, "direction": direction}
+            labels = place_of(key)
             for measure, values in named.items():
                 rows += [labels | {"measure": measure} | row for row in rows_of(values, ("batch", "time"), "norm")]
             for name, values in self.weights[key].items():
@@ -131,21 +130,11 @@ def _flow(
     above = torch.zeros_like(hidden)
     above[:, at] = -target_rows(model, hidden[:, at], targets, "log_probability")
     swept = back_through_time(layers, inputs.vectors, above, mask, terms)
-    keys: list[Key] = [
-        layer if recurrent.directions == 1 else (layer, way)
-        for layer in range(recurrent.layers)
-        for way in range(recurrent.directions)
-    ]
-    by_key = dict(zip(keys, swept, strict=True))
-    steps: dict[Key, dict[str, Tensor]] = {key: {} for key in keys}
+    by_key = dict(zip(keys_of(recurrent), swept, strict=True))
+    steps: dict[Key, dict[str, Tensor]] = {key: {} for key in by_key}
     products: dict[Key, Tensor] = {}
-    values = inputs.vectors
-    for index, key in enumerate(keys if jacobians else []):
-        layer, way = divmod(index, recurrent.directions)
-        if way == 0 and layer:
-            values = torch.cat([run.hidden for run in layers[layer - 1]], dim=-1)
-        cell = recurrent.cell(layer, way)
-        steps[key], products[key] = chain_norms(cell, values, initial[index], mask, way == 1, at)
+    if jacobians:
+        steps, products = _jacobians(recurrent, layers, inputs.vectors, initial, mask, at)
     return GradientFlow(
         at,
         cross_entropy(logits, targets, reduction="none"),
@@ -158,6 +147,26 @@ def _flow(
     )
 
 
+def _jacobians(
+    recurrent: Recurrent,
+    layers: list[list[Layer]],
+    values: Tensor,
+    initial: list[State],
+    mask: Tensor | None,
+    at: int,
+) -> tuple[dict[Key, dict[str, Tensor]], dict[Key, Tensor]]:
+    """Norms of the step Jacobians by kind, and of their products, by layer (and direction)."""
+    steps: dict[Key, dict[str, Tensor]] = {}
+    products: dict[Key, Tensor] = {}
+    for index, key in enumerate(keys_of(recurrent)):
+        layer, way = divmod(index, recurrent.directions)
+        if way == 0 and layer:
+            values = torch.cat([run.hidden for run in layers[layer - 1]], dim=-1)
+        cell = recurrent.cell(layer, way)
+        steps[key], products[key] = chain_norms(cell, values, initial[index], mask, way == 1, at)
+    return steps, products
+
+
 def _error(
     model: SequenceModel,
     inputs: Inputs,
@@ -167,11 +176,10 @@ def _error(
     sums: list[dict[str, Tensor]],
 ) -> float:
     """Against one backward pass through all steps, each weight used as a whole."""
-    recurrent = model.recurrent
-    twins = [with_leaves(recurrent.cell(*divmod(index, recurrent.directions))) for index in range(len(sums))]
+    twins = [with_leaves(cell) for cell in model.recurrent.all_cells()]
     leaves = [weight for _, weights in twins for weight in weights.values()]
     with torch.enable_grad():
-        whole = Recurrent([cell for cell, _ in twins], bidirectional=recurrent.directions == 2)
+        whole = Recurrent([cell for cell, _ in twins], bidirectional=model.recurrent.directions == 2)
         hidden = hidden_states(whole, inputs.vectors, inputs, initial)
         loss = cross_entropy(outputs_of(model, hidden[:, at]), targets, reduction="sum")
         expected = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
@@ -194,6 +202,7 @@ def _check_at(at: Any, inputs: Inputs) -> int:
 
 def _check_shape(targets: Any, batch: int) -> Tensor:
     if not isinstance(targets, Tensor) or targets.dtype != torch.int64 or targets.shape != (batch,):
-        shown = f"{targets.dtype} {tuple(targets.shape)}" if isinstance(targets, Tensor) else type(targets).__name__
-        raise UsageError(f"'targets' must be {batch} whole numbers (torch.long), one per sequence. Got {shown}.")
+        raise UsageError(
+            f"'targets' must be {batch} whole numbers (torch.long), one per sequence. Got {shown(targets)}."
+        )
     return targets

@@ -42,6 +42,11 @@ class Inputs:
         return Inputs(tokens, self.vectors[rows], lengths, self.mask[rows])
 
 
+def shown(value: Any) -> str:
+    """An argument in an error: what kind of tensor it is, or of what else."""
+    return f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+
+
 def as_model(model: Any) -> SequenceModel:
     if not isinstance(model, SequenceModel):
         raise UsageError(

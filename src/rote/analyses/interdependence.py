@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from rote.analyses.decomposition import decompose
+from rote.analyses.inputs import shown
 from rote.analyses.result import Result, analyses, rows_of
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
@@ -75,8 +76,7 @@ def interdependence(
     """
     for name, mask in (("first", first), ("second", second)):
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.dim() != 3:
-            got = f"{mask.dtype} {tuple(mask.shape)}" if isinstance(mask, Tensor) else type(mask).__name__
-            raise UsageError(f"{name!r} must be a bool tensor [batch, pair, time]. Got {got}.")
+            raise UsageError(f"{name!r} must be a bool tensor [batch, pair, time]. Got {shown(mask)}.")
     if first.shape != second.shape:
         raise UsageError(
             f"'first' and 'second' must have one shape. Got {tuple(first.shape)} and {tuple(second.shape)}."

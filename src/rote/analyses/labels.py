@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,9 +71,13 @@ def flat_labels(labels: Labels, argument: str, kept: Tensor) -> list[Name | None
     return [name for number, row in enumerate(rows) for name in _filled(list(row), kept[number], argument, number)]
 
 
-def sorted_names(names: Iterable[Name]) -> list[Name]:
-    """Each name once; numbers first."""
-    return sorted(set(names), key=lambda name: (isinstance(name, str), name))
+def numbered(labels: Sequence[Name], kind: str) -> tuple[list[Name], np.ndarray]:
+    """Each name once, numbers first; and which of them each label is. ``kind``: what two of them are needed for."""
+    names = sorted(set(labels), key=lambda name: (isinstance(name, str), name))
+    if len(names) < 2:
+        raise UsageError(f"'labels' must have at least two {kind}. Got only {names[0]!r}.")
+    number = {name: index for index, name in enumerate(names)}
+    return names, np.array([number[name] for name in labels])
 
 
 def _is_row(value: Any) -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from rote.analyses.weights import strongest_of
 from rote.cells import Cell, Recurrent
+from rote.config import one_of
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
 
@@ -34,8 +35,7 @@ def strong_neurons(
     """Which neurons ``prune`` keeps: their numbers, strongest first, by the name of the layer."""
     if not 0 < keep <= 1:
         raise UsageError(f"'keep' must be a share above 0 and at most 1. Got {keep}.")
-    if by not in ("edges", "mean", "max"):
-        raise UsageError(f"'by' must be 'edges', 'mean' or 'max'. Got {by!r}.")
+    one_of("by", by, ("edges", "mean", "max"))
     layers = list(neuron_layers(model))
     if not layers:
         raise UsageError(
@@ -87,7 +87,7 @@ def neuron_layers(model: nn.Module) -> Iterator[NeuronLayer]:
     for name, module in model.named_modules():
         lead = f"{name}." if name else ""
         if isinstance(module, Recurrent):
-            stack = [_cell_layer(f"{lead}cells.{index}", module.cells[index]) for index in range(len(module.cells))]
+            stack = [_cell_layer(f"{lead}cells.{index}", cell) for index, cell in enumerate(module.all_cells())]
             inside.update(map(id, module.cells))
             readout = model.readout if isinstance(model, SequenceModel) and model.recurrent is module else None
             yield from _connected(stack, module.directions, readout)
@@ -95,12 +95,15 @@ def neuron_layers(model: nn.Module) -> Iterator[NeuronLayer]:
             yield _cell_layer(name, module)
         elif isinstance(module, nn.RNNBase):
             if getattr(module, "proj_size", 0):
-                raise UsageError(f"{name or 'The LSTM'} has proj_size={module.proj_size} and cannot be pruned yet.")
+                raise UsageError(
+                    f"{name or 'The LSTM'} has proj_size={module.proj_size} and cannot be pruned. "
+                    "Only an LSTM with proj_size=0 can."
+                )
             yield from _connected(_module_layers(lead, module), 2 if module.bidirectional else 1, None)
 
 
-def _cell_layer(name: str, cell: nn.Module) -> NeuronLayer:
-    size = int(cell.hidden_size)  # type: ignore[arg-type]
+def _cell_layer(name: str, cell: Cell | nn.RNNCellBase) -> NeuronLayer:
+    size = cell.hidden_size
     declared = cell.shapes() if isinstance(cell, Cell) else {}  # a cell's weights may be another module's tensors
     weights: dict[str, Tensor] = {key: getattr(cell, key) for key, shape in declared.items() if shape is not None}
     weights.update(cell.named_parameters(recurse=False))

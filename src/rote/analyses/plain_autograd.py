@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rote.analyses.inputs import Inputs
 from rote.cells import Recurrent, State, unroll
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Unchanged:
     """Remembers a model's weights as they are now, for errors that are measured later."""
 
-    def __init__(self, model: SequenceModel, analysis: str) -> None:
+    def __init__(self, model: nn.Module, analysis: str) -> None:
         self._model, self._analysis, self._versions = model, analysis, self._now(model)
 
     def check(self) -> None:
@@ -29,7 +29,7 @@ class Unchanged:
             )
 
     @staticmethod
-    def _now(model: SequenceModel) -> list[int]:
+    def _now(model: nn.Module) -> list[int]:
         # Weights made in torch's inference mode have no version.
         return [0 if parameter.is_inference() else parameter._version for parameter in model.parameters()]
 

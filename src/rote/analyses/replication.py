@@ -8,6 +8,7 @@ gives the gradients of all copies. It needs memory for every copy and several ti
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from rote.analyses.all_pairs import Measure, Norm, with_fewest_rows
 from rote.analyses.connectivity import Connectivity
-from rote.analyses.inputs import Inputs, check_lengths
+from rote.analyses.inputs import Inputs, check_lengths, shown
 from rote.analyses.target_rows import Of, check_targets
 from rote.cells import mask_of
 from rote.errors import UsageError
@@ -58,39 +59,50 @@ def connectivity_through(
     if not isinstance(chunk, int) or chunk < 1:
         raise UsageError(f"'chunk' must be a whole number of at least 1. Got {chunk!r}.")
     given = check_targets(targets, inputs, _output_count(forward, inputs))
-    chosen = torch.zeros_like(inputs.mask, dtype=torch.long) if given is None else given
-    spans = inputs.mask.sum(1)
-    table = None if table is None or norm == "signed" else with_fewest_rows(table.detach(), int((spans**2).sum()))
-    asked = _Asked(forward, inputs.vectors, what, table, None if given is None else chosen)
-    values = inputs.vectors.new_zeros(inputs.batch, inputs.time, inputs.time)
-    for time in spans.unique().tolist():
-        pairs = ((spans == time)[:, None] & inputs.mask).nonzero()
-        for some in pairs[pairs[:, 1].argsort(stable=True)].split(chunk):
-            rows, steps = some.T
-            seen = int(steps.max()) + 1 if causal else time
-            values[rows, steps, :seen], chosen[rows, steps] = asked.about(rows, steps, seen)
-    values = values.tril() if causal else values
+    lengths = inputs.mask.sum(1)
+    table = None if table is None or norm == "signed" else with_fewest_rows(table.detach(), int((lengths**2).sum()))
+    asked = _Asked(forward, inputs.vectors, what, table, given)
+    values, chosen = _all_pairs(asked, inputs, chunk, causal)
 
     def error_of() -> Tensor:
-        """One output at a time, all steps given: shows a model that mixes its sequences, or one that looks ahead."""
-        alone = _Asked(forward, inputs.vectors, what, table, chosen)
-        errors = values.new_zeros(inputs.batch)
-        for row, time in enumerate(spans.tolist()):
-            for step in {0, (time - 1) // 2, time - 1}:
-                expected, _ = alone.about(torch.tensor([row]), torch.tensor([step]), time)
-                difference = (values[row, step, :time] - expected[0]).abs().max()
-                scale = expected.abs().max().clamp(min=torch.finfo(values.dtype).tiny)
-                errors[row] = torch.maximum(errors[row], difference / scale)
-        return errors
+        return _error(replace(asked, targets=chosen), lengths.tolist(), values)
 
     return Connectivity(values, chosen, None, inputs.mask, what.wrt, norm, of, causal, error_of)
 
 
+def _all_pairs(asked: _Asked, inputs: Inputs, chunk: int, causal: bool) -> tuple[Tensor, Tensor]:
+    """Numbers [batch, output, input] and targets [batch, time]; sequences of one length together."""
+    values = inputs.vectors.new_zeros(inputs.batch, inputs.time, inputs.time)
+    chosen = torch.zeros_like(inputs.mask, dtype=torch.long)
+    lengths = inputs.mask.sum(1)
+    for time in lengths.unique().tolist():
+        pairs = ((lengths == time)[:, None] & inputs.mask).nonzero()
+        for some in pairs[pairs[:, 1].argsort(stable=True)].split(chunk):
+            rows, steps = some.T
+            seen = int(steps.max()) + 1 if causal else time
+            values[rows, steps, :seen], chosen[rows, steps] = asked.about(rows, steps, seen)
+    return values.tril() if causal else values, chosen
+
+
+def _error(alone: _Asked, lengths: list[int], values: Tensor) -> Tensor:
+    """One output at a time, all steps given: shows a model that mixes its sequences, or one that looks ahead."""
+    errors = values.new_zeros(len(values))
+    for row, time in enumerate(lengths):
+        for step in {0, (time - 1) // 2, time - 1}:
+            expected, _ = alone.about(torch.tensor([row]), torch.tensor([step]), time)
+            difference = (values[row, step, :time] - expected[0]).abs().max()
+            scale = expected.abs().max().clamp(min=torch.finfo(values.dtype).tiny)
+            errors[row] = torch.maximum(errors[row], difference / scale)
+    return errors
+
+
+@dataclass(frozen=True)
 class _Asked:
-    def __init__(
-        self, forward: Forward, vectors: Tensor, what: Measure, table: Tensor | None, targets: Tensor | None
-    ) -> None:
-        self.forward, self.vectors, self.what, self.table, self.targets = forward, vectors, what, table, targets
+    forward: Forward
+    vectors: Tensor
+    what: Measure
+    table: Tensor | None
+    targets: Tensor | None  # None: the model's own choice
 
     @torch.inference_mode(False)
     @torch.enable_grad()
@@ -106,9 +118,8 @@ class _Asked:
 
 def _checked(vectors: Any, lengths: Any, table: Tensor | None) -> Inputs:
     if not isinstance(vectors, Tensor) or not vectors.dtype.is_floating_point or vectors.dim() != 3:
-        got = f"{vectors.dtype} {tuple(vectors.shape)}" if isinstance(vectors, Tensor) else type(vectors).__name__
         raise UsageError(
-            f"'vectors' must be a tensor of floats [batch, time, input]. Got {got}. "
+            f"'vectors' must be a tensor of floats [batch, time, input]. Got {shown(vectors)}. "
             "Tokens are embedded first: vectors = embedding(tokens)."
         )
     if not vectors.numel():
@@ -132,10 +143,9 @@ def _output_count(forward: Forward, inputs: Inputs) -> int:
     with torch.no_grad():
         outputs: Any = forward(inputs.vectors[:1, :time])
     if not isinstance(outputs, Tensor) or outputs.dim() != 3 or outputs.shape[:2] != (1, time):
-        got = f"the shape {tuple(outputs.shape)}" if isinstance(outputs, Tensor) else type(outputs).__name__
         raise UsageError(
-            f"'forward' must give a tensor of outputs [batch, time, output], here [1, {time}, output]. Got {got}. "
-            "An nn.LSTM gives its states as well; say: lambda x: readout(lstm(x)[0])."
+            f"'forward' must give a tensor of outputs [batch, time, output], here [1, {time}, output]. "
+            f"Got {shown(outputs)}. An nn.LSTM gives its states as well; say: lambda x: readout(lstm(x)[0])."
         )
     if bool(outputs.isnan().any()):
         raise UsageError("'forward' gives NaN for the first sequence; nothing can be measured on it.")

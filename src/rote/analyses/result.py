@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,14 +15,13 @@ from rote.errors import DamagedFileError
 from rote.registry import Registry
 from rote.store import Table, load_tree, save_tree
 
-VERSION = 1
-
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result(ABC):
-    """``axes`` names the axes of each array."""
+    """``axes`` names the axes of each array; ``version`` is raised when the fields of the file form change."""
 
     axes: ClassVar[dict[str, tuple[str, ...]]]
+    version: ClassVar[int] = 1
 
     @abstractmethod
     def to_table(self) -> Table:
@@ -41,17 +41,23 @@ class Result(ABC):
 
     def save(self, path: Path | str) -> None:
         """Write ``<path>.safetensors`` and ``<path>.json``."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        save_tree(Path(path), f"rote {type(self).__name__}", VERSION, fields)
+        save_tree(Path(path), f"rote {type(self).__name__}", self.version, self._to_tree())
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """What ``save`` wrote. Nothing is unpickled."""
-        fields = load_tree(Path(path), f"rote {cls.__name__}", VERSION)
+        tree = load_tree(Path(path), f"rote {cls.__name__}", cls.version)
         try:
-            return cls(**fields)
-        except TypeError as error:
+            return cls._from_tree(tree)
+        except (KeyError, TypeError) as error:
             raise DamagedFileError(f"{path} has other fields than {cls.__name__}: {error}.") from None
+
+    def _to_tree(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    def _from_tree(cls, tree: Mapping[str, Any]) -> Self:
+        return cls(**tree)
 
     def __repr__(self) -> str:
         shown = []
@@ -66,6 +72,24 @@ class Result(ABC):
             elif isinstance(value, str | int | float | bool):
                 shown.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class MeasuredLater(Result):
+    """A result whose ``error`` is measured by ``error_of`` when it is first read, and stored with it."""
+
+    error_of: Callable[[], Tensor]
+    error: Any
+
+    def _to_tree(self) -> dict[str, Any]:
+        tree = super()._to_tree()
+        del tree["error_of"]
+        return {**tree, "error": self.error}
+
+    @classmethod
+    def _from_tree(cls, tree: Mapping[str, Any]) -> Self:
+        error = tree["error"]
+        fields = {name: value for name, value in tree.items() if name != "error"}
+        return cls(**fields | {"error_of": lambda: error})
 
 
 def rows_of(values: Tensor, axes: tuple[str, ...], name: str, mask: Tensor | None = None) -> list[dict[str, Any]]:

@@ -92,11 +92,11 @@ def suggest(
         raise UsageError(f"'top' must lie in 1 to {len(model.vocabulary)}, the outputs of the model. Got {top}.")
     wanted = None if target is None else model.word(target)
     tokens, shown = model.encode(text, outside, limit), model.shown(text)
-    carried = after is not None and shown.startswith(after.text) and len(shown) > len(after.text)
+    start: list[State] | None = None
+    if after is not None and shown.startswith(after.text) and len(shown) > len(after.text):
+        start, tokens = list(after.states), tokens[:, len(after.text) :]
     with torch.no_grad():
-        start = list(after.states) if carried and after is not None else None
-        rest = tokens[:, len(after.text) :] if carried and after is not None else tokens
-        hidden, states = model.recurrent(model.embed(rest), None, start)
+        hidden, states = model.recurrent(model.embed(tokens), None, start)
         found = model.readout(hidden[0, -1]).softmax(-1)
     values, chosen = found.topk(top)
     rank = None if wanted is None else 1 + int((found > found[wanted]).sum())

@@ -96,13 +96,19 @@ def substitute(
         setattr(made.get_submodule(owner), last, fresh[key])
     if retrain is not None:
         frozen = [name for name in names if isinstance(here[name], nn.Parameter)]
-        if isinstance(retrain(made, list(frozen)), nn.Module):
-            raise UsageError("'retrain' must train the model it is given and return None. It returned another model.")
-        after = _tensors(made)
-        for name in frozen:
-            if not torch.equal(after[name], there[name].to(after[name])):
-                raise UsageError(f"'retrain' has changed {name!r}, which was to stay as it is in 'source'.")
+        _retrained(made, frozen, there, retrain)
     return made
+
+
+def _retrained(
+    made: Model, frozen: list[str], there: dict[str, Tensor], retrain: Callable[[Model, list[str]], object]
+) -> None:
+    if isinstance(retrain(made, list(frozen)), nn.Module):
+        raise UsageError("'retrain' must train the model it is given and return None. It returned another model.")
+    after = _tensors(made)
+    for name in frozen:
+        if not torch.equal(after[name], there[name].to(after[name])):
+            raise UsageError(f"'retrain' has changed {name!r}, which was to stay as it is in 'source'.")
 
 
 def _of_part(part: str | Sequence[str], here: dict[str, Tensor], there: dict[str, Tensor]) -> list[str]:

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from rote.analyses.inputs import as_model, check_initial, check_inputs
 from rote.analyses.result import Result, analyses, rows_of
-from rote.cells import unroll
+from rote.cells import Recurrent, unroll
 from rote.models.sequence import SequenceModel
 from rote.store import Column, Table
 
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 Key = int | tuple[int, int]  # layer, or (layer, direction) when there are two directions
+
+
+def keys_of(recurrent: Recurrent) -> list[Key]:
+    """Of every cell, layer by layer."""
+    layers, directions = range(recurrent.layers), range(recurrent.directions)
+    return [layer if len(directions) == 1 else (layer, direction) for layer in layers for direction in directions]
+
+
+def place_of(key: Key) -> dict[str, int]:
+    """A key as labels of a table's row."""
+    layer, direction = key if isinstance(key, tuple) else (key, 0)
+    return {"layer": layer, "direction": direction}
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,9 +61,8 @@ class Trace(Result):
         rows: list[dict[str, Any]] = []
         for kind, values in (("state", self.states), ("gate", self.gates)):
             for key, named in values.items():
-                layer, direction = key if isinstance(key, tuple) else (key, 0)
                 for name, series in named.items():
-                    labels = {"layer": layer, "direction": direction, "kind": kind, "name": name}
+                    labels = place_of(key) | {"kind": kind, "name": name}
                     found = rows_of(series, ("batch", "time", "unit"), "value", self.mask[..., None])
                     rows += [labels | row for row in found]
         names = ("layer", "direction", "kind", "name", "batch", "time", "unit")
@@ -78,6 +89,7 @@ def trace(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = 
     model = as_model(model)
     inputs = check_inputs(model, tokens, lengths)
     recurrent, start = model.recurrent, check_initial(model, inputs, initial)
+    keys = keys_of(recurrent)
     states: dict[Key, dict[str, Tensor]] = {}
     gates: dict[Key, dict[str, Tensor]] = {}
     with torch.no_grad():
@@ -85,10 +97,9 @@ def trace(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = 
         for layer in range(recurrent.layers):
             outputs = []
             for direction in range(recurrent.directions):
-                key = layer if recurrent.directions == 1 else (layer, direction)
-                state = start[layer * recurrent.directions + direction]
-                run = unroll(recurrent.cell(layer, direction), values, state, mask, reverse=direction == 1)
-                states[key], gates[key] = run.states, run.gates
+                index = layer * recurrent.directions + direction
+                run = unroll(recurrent.cell(layer, direction), values, start[index], mask, reverse=direction == 1)
+                states[keys[index]], gates[keys[index]] = run.states, run.gates
                 outputs.append(run.states["hidden"])
             values = torch.cat(outputs, dim=-1)
         logits = values if model.readout is None else model.readout(values)

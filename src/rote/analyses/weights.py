@@ -211,7 +211,7 @@ def gini(amounts: Tensor) -> float:
 
 
 def as_matrix(weight: Any) -> Tensor:
-    """A copy on the CPU, detached and checked."""
+    """On the CPU, detached and checked."""
     matrix = torch.as_tensor(weight).detach().cpu()
     if matrix.dim() != 2 or matrix.numel() == 0 or not matrix.is_floating_point():
         raise UsageError(

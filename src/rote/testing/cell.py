@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +60,7 @@ def _states_and_gates(cell: Cell, inputs: Tensor) -> None:
     kind, shape = type(cell).__name__, (*inputs.shape[:2], cell.hidden_size)
     assert cell.state_names[0] == "hidden", f"The first state of {kind} must be 'hidden'. Got {cell.state_names}."
     assert len(set(cell.state_names)) == len(cell.state_names), f"{kind} has two states of one name."
-    run, again = (unroll(cell, inputs, _zeros(cell, len(inputs))) for _ in range(2))
+    run, again = (unroll(cell, inputs, cell.zero_state(len(inputs))) for _ in range(2))
     for name, value in {**run.states, **run.gates}.items():
         assert value.shape == shape, f"{name!r} of {kind} must be {shape}. Got {tuple(value.shape)}."
         assert bool(torch.isfinite(value).all()), f"{name!r} of {kind} is not finite."
@@ -80,30 +81,30 @@ def _states_and_gates(cell: Cell, inputs: Tensor) -> None:
 
 
 def _rows_are_independent(cell: Cell, inputs: Tensor) -> None:
-    together = unroll(cell, inputs, _zeros(cell, len(inputs))).states["hidden"]
+    together = unroll(cell, inputs, cell.zero_state(len(inputs))).states["hidden"]
     for row in range(len(inputs)):
-        alone = unroll(cell, inputs[row : row + 1], _zeros(cell, 1)).states["hidden"]
+        alone = unroll(cell, inputs[row : row + 1], cell.zero_state(1)).states["hidden"]
         _close(alone[0], together[row], f"A sequence of {type(cell).__name__} depends on the others in its batch")
 
 
 def _padding_changes_nothing(cell: Cell, inputs: Tensor) -> None:
     mask = mask_of(torch.tensor(LENGTHS), inputs.shape[1])
     for reverse in (False, True):
-        padded = unroll(cell, inputs, _zeros(cell, len(inputs)), mask, reverse)
+        padded = unroll(cell, inputs, cell.zero_state(len(inputs)), mask, reverse)
         for row, length in enumerate(LENGTHS):
-            alone = unroll(cell, inputs[row : row + 1, :length], _zeros(cell, 1), None, reverse)
+            alone = unroll(cell, inputs[row : row + 1, :length], cell.zero_state(1), None, reverse)
             _close(padded.states["hidden"][row, :length], alone.states["hidden"][0], "Padding changes the states")
             for state, own in zip(padded.final, alone.final, strict=True):
                 _close(state[row], own[0], "Padding changes the final state")
     output, _ = Recurrent([cell])(inputs, torch.tensor(LENGTHS))
-    expected = unroll(cell, inputs, _zeros(cell, len(inputs)), mask).states["hidden"]
+    expected = unroll(cell, inputs, cell.zero_state(len(inputs)), mask).states["hidden"]
     _close(output, expected, "The layer's own forward differs from the steps that the analyses take")
 
 
 def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
     """The gradient along a random direction, against central differences."""
     state = tuple(
-        torch.randn(value.shape, dtype=value.dtype, generator=generator) for value in _zeros(cell, len(inputs))
+        torch.randn(value.shape, dtype=value.dtype, generator=generator) for value in cell.zero_state(len(inputs))
     )
     values = [inputs.clone().requires_grad_(), *cell.parameters()]
     start = [value.detach().clone() for value in values]
@@ -136,12 +137,14 @@ def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
     for interactions, linearization, output_gate in product(
         ("relevant", "source"), ("bias_first", "shapley"), (False, True)
     ):
-        rules = {"interactions": interactions, "linearization": linearization, "output_gate": output_gate}
-        parts = decompose(model, inputs, spans, lengths=LENGTHS, **rules)  # type: ignore[arg-type]
+        rules: dict[str, Any] = {
+            "interactions": interactions, "linearization": linearization, "output_gate": output_gate
+        }  # fmt: skip
+        parts = decompose(model, inputs, spans, lengths=LENGTHS, **rules)
         said = ", ".join(f"{name}={value!r}" for name, value in rules.items())
         worst = float(parts.error.max())
         assert worst < TIGHT, f"The parts do not sum to the state ({said}): relative error {worst:.1e}."
-        nothing = decompose(model, inputs, torch.zeros(len(inputs), 1, time, dtype=torch.bool), **rules)  # type: ignore[arg-type]
+        nothing = decompose(model, inputs, torch.zeros(len(inputs), 1, time, dtype=torch.bool), **rules)
         assert float(nothing.relevant.abs().max()) < TIGHT, f"A span without positions has a relevant part ({said})."
         if model.recurrent.directions == 1:
             before = float(parts.relevant[:, 2, : time - 1].abs().max())
@@ -150,10 +153,6 @@ def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
         assert rest < TIGHT, f"The irrelevant part of the full span is not zero ({said}): {rest:.1e}."
     hidden = trace(model, inputs, LENGTHS).logits
     _close(parts.hidden, hidden, "decompose() and trace() disagree on the state")
-
-
-def _zeros(cell: Cell, batch: int) -> tuple[Tensor, ...]:
-    return tuple(cell.weight_hh.new_zeros(batch, cell.hidden_size) for _ in cell.state_names)
 
 
 def _close(ours: Tensor, theirs: Tensor, message: str) -> None:

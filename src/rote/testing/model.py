@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from rote.analyses import Trace, decompose, trace
+from rote.analyses.trace import keys_of
 from rote.models.sequence import SequenceModel
 from rote.testing.untouched import interrupted, untouched
 
@@ -65,11 +66,7 @@ def _kept(found: Trace, weight: Tensor) -> None:
 
 def _shapes(model: SequenceModel, found: Trace) -> None:
     recurrent, shape = model.recurrent, (len(LENGTHS), max(LENGTHS))
-    keys = [
-        layer if recurrent.directions == 1 else (layer, direction)
-        for layer in range(recurrent.layers)
-        for direction in range(recurrent.directions)
-    ]
+    keys = keys_of(recurrent)
     assert list(found.states) == list(found.gates) == keys, (
         f"The trace must have the keys {keys}. Got {[*found.states]}."
     )
