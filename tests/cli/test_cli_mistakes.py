@@ -156,5 +156,8 @@ def test_a_wrong_environment_variable_does_not_fail_every_run_one_by_one(
     with pytest.raises(SystemExit) as end:
         main(["run", "plane", "--preset", "smoke", "--store", str(tmp_path / "store")])
     assert end.value.code == 2
-    assert capsys.readouterr().err == "rote: ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got 'often'.\n"
+    assert (
+        capsys.readouterr().err
+        == "rote: ROTE_CHECKPOINT_SECONDS must be a number of seconds, at least 0. Got 'often'.\n"
+    )
     assert not (tmp_path / "store").exists()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from small_programs import Line, trained
 
+from rote.errors import RunFailedError
 from rote.training import TrainingConfig
 
 
@@ -111,3 +112,14 @@ def test_the_first_and_the_last_step_are_always_recorded_and_no_step_beyond(
 def test_only_the_steps_that_were_asked_for_are_measured(tmp_path: Path) -> None:
     rows = trained(Line(), TrainingConfig(steps=6), tmp_path, record_at=[2, 5, 99])
     assert [row["step"] for row in rows] == [2, 5]
+
+
+def test_a_program_that_does_not_measure_what_it_monitors_is_told_so(tmp_path: Path) -> None:
+    class Silent(Line):
+        def measure(self) -> dict[str, Any]:
+            return {"accuracy": [1.0]}
+
+    with pytest.raises(
+        RunFailedError, match=r"measure\(\) of Silent must give 'loss', which is monitored. Got accuracy."
+    ):
+        trained(Silent(), TrainingConfig(steps=1), tmp_path)

@@ -324,7 +324,9 @@ def test_a_checkpoint_interval_that_is_no_number_is_refused_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "often")
-    with pytest.raises(UsageError, match=r"ROTE_CHECKPOINT_SECONDS must be a number of seconds\. Got 'often'"):
+    with pytest.raises(
+        UsageError, match=r"ROTE_CHECKPOINT_SECONDS must be a number of seconds, at least 0\. Got 'often'"
+    ):
         EARLY.perform(Store(tmp_path))
 
 

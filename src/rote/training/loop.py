@@ -6,9 +6,10 @@ taken up again repeats at most the steps since then, to the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import torch
@@ -133,7 +134,12 @@ class _Training:
             row = self.program.measure()
         for module, training in modes:  # each as it was: a part may be frozen
             module.training = training
-        watched = row[self.program.monitored]
+        watched = row.get(self.program.monitored)
+        if watched is None:
+            raise RunFailedError(
+                f"measure() of {type(self.program).__name__} must give {self.program.monitored!r}, which is monitored. "
+                f"Got {', '.join(row) or 'nothing'}."
+            )
         if not any(map(math.isfinite, watched)):
             raise RunFailedError(f"At step {step} {self.program.monitored!r} is not finite. Try a lower learning rate.")
         self.run.metrics.append({"step": step, **row})
@@ -185,12 +191,10 @@ class _CheckpointTimer:
         wait = max(self.interval, self.cost / SHARE_FOR_CHECKPOINTS) if self.interval > 0 else 0.0
         return time.monotonic() - self.last >= wait
 
-    def measured(self) -> _CheckpointTimer:
-        return self
-
-    def __enter__(self) -> None:
-        self.started = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """Around the writing of a checkpoint."""
+        started = time.monotonic()
+        yield
         self.last = time.monotonic()
-        self.cost = self.last - self.started
+        self.cost = self.last - started

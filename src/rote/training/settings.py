@@ -89,5 +89,5 @@ def checkpoint_seconds() -> float:
     except ValueError:
         seconds = math.nan
     if not seconds >= 0:
-        raise UsageError(f"ROTE_CHECKPOINT_SECONDS must be a number of seconds. Got {text!r}.")
+        raise UsageError(f"ROTE_CHECKPOINT_SECONDS must be a number of seconds, at least 0. Got {text!r}.")
     return seconds
