@@ -14,19 +14,7 @@ from rote.store import Table
 def dendrogram(table: Table) -> Figure:
     """Which labels are joined at which distance."""
     nodes = columns_of(table, "node", "name", "left", "right", "height", "size", "position")
-    by_number = {node["node"]: node for node in nodes}
     leaves = [node for node in nodes if node["left"] is None]
-    lines: list[dict[str, Any]] = []
-    for node in nodes:
-        if node["left"] is not None:
-            children = [by_number[node["left"]], by_number[node["right"]]]
-            tip = {"joined": node["height"], "size": node["size"]}
-            arms = [
-                {**tip, "x": c["height"], "x2": node["height"], "y": c["position"], "y2": c["position"]}
-                for c in children
-            ]
-            first, second = (child["position"] for child in children)
-            lines += [*arms, {**tip, "x": node["height"], "x2": node["height"], "y": first, "y2": second}]
     top = max(node["height"] for node in nodes) or 1.0
     measure = table.options.get("metric", "")
     x = alt.X(
@@ -50,4 +38,21 @@ def dendrogram(table: Table) -> Figure:
         .encode(x="height:Q", y="position:Q", text="name:N")
     )
     chart = alt.layer(tree, names).properties(width=420, height=max(60, 16 * len(leaves)))
-    return Figure(chart, {"lines": lines, "leaves": leaves}, describe(table))
+    return Figure(chart, {"lines": _lines(nodes), "leaves": leaves}, describe(table))
+
+
+def _lines(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For every joint a line from each child up to its height, and one between them."""
+    by_number = {node["node"]: node for node in nodes}
+    lines: list[dict[str, Any]] = []
+    for node in nodes:
+        if node["left"] is not None:
+            children = [by_number[node["left"]], by_number[node["right"]]]
+            tip = {"joined": node["height"], "size": node["size"]}
+            arms = [
+                {**tip, "x": c["height"], "x2": node["height"], "y": c["position"], "y2": c["position"]}
+                for c in children
+            ]
+            first, second = (child["position"] for child in children)
+            lines += [*arms, {**tip, "x": node["height"], "x2": node["height"], "y": first, "y2": second}]
+    return lines

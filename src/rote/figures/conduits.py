@@ -12,11 +12,11 @@ from typing import Any
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.lines import HAS_INTERVAL, dashes, line_legend
 from rote.store import Table
 
 BAND = ("mean", "low", "high")
 WIDTH = 840  # of a row of panels
-_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
 
 
 @figures.register("conduit-grid")
@@ -99,31 +99,18 @@ def _curves(
     """Panels of lines with bands, on one axis of probabilities if ``shared``. Without a ``dash`` of its own a line's
     color comes with a dash."""
     series, across = in_order(rows, color), in_order(rows, column)
-    scale = alt.Scale(domain=[0, 1]) if probability and shared else alt.Scale(zero=probability)
-    dashed = dash or color
     base = alt.Chart().encode(
         x=alt.X(f"{x}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False, tickMinStep=1)),
-        color=alt.Color(f"{color}:N", scale=alt.Scale(domain=series), sort=series, legend=_legend(color)),
+        color=alt.Color(f"{color}:N", scale=alt.Scale(domain=series), sort=series, legend=line_legend(color)),
     )
+    scale = alt.Scale(domain=[0, 1]) if probability and shared else alt.Scale(zero=probability)
     label = "P(close)" if probability else "log10"
-    y = alt.Y("mean:Q", title=label, scale=scale)
-    tips = [
-        *(alt.Tooltip(f"{name}:N") for name in dict.fromkeys((column, row, color, dashed, x)) if name),
-        *(alt.Tooltip(f"{name}:Q", format=".4g") for name in BAND),
-    ]
-    patterns = in_order(rows, dashed)
-    stroke = alt.StrokeDash(
-        f"{dashed}:N",
-        scale=alt.Scale(domain=patterns, range=[_DASHES[i % len(_DASHES)] for i in range(len(patterns))]),
-        legend=_legend(dashed) if dash else None,
+    heights = (alt.Y("mean:Q", title=label, scale=scale), alt.Y("low:Q", title=label))
+    names = [name for name in dict.fromkeys((column, row, color, dash or color, x)) if name]
+    stroke = _stroke(rows, dash or color, named=dash is not None)
+    layers = alt.layer(*_layers(base, heights, stroke, [f"{dash}:N"] if dash else [], names)).properties(
+        width=max(130, min(360, WIDTH // len(across) - 40)), height=170
     )
-    shaded = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(opacity=0.18, clip=True)
-    detail = [f"{dash}:N"] if dash else []
-    layers = alt.layer(
-        shaded.encode(y=alt.Y("low:Q", title=label), y2="high:Q", detail=detail),
-        base.mark_line(strokeWidth=2).encode(y=y, strokeDash=stroke),
-        base.mark_point(size=24, filled=True).encode(y=y, detail=detail, tooltip=tips),
-    ).properties(width=max(130, min(360, WIDTH // len(across) - 40)), height=170)
     header = alt.Header(title=None, labelFontWeight=600, labelPadding=4)
     panels: dict[str, Any] = {"column": alt.Column(f"{column}:N", sort=across, header=header)}
     if row is not None:
@@ -132,5 +119,24 @@ def _curves(
     return chart if shared else chart.resolve_scale(y="independent")
 
 
-def _legend(name: str) -> alt.Legend:
-    return alt.Legend(title=name, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
+def _layers(
+    base: alt.Chart, heights: tuple[alt.Y, alt.Y], stroke: alt.StrokeDash, detail: list[str], names: Sequence[str]
+) -> tuple[alt.Chart, ...]:
+    """Band, line and points, whose tips have the named columns; ``heights``: of the mean and where the band begins."""
+    y, low = heights
+    tips = [
+        *(alt.Tooltip(f"{name}:N") for name in names),
+        *(alt.Tooltip(f"{name}:Q", format=".4g") for name in BAND),
+    ]
+    shaded = base.transform_filter(HAS_INTERVAL).mark_area(opacity=0.18, clip=True)
+    return (
+        shaded.encode(y=low, y2="high:Q", detail=detail),
+        base.mark_line(strokeWidth=2).encode(y=y, strokeDash=stroke),
+        base.mark_point(size=24, filled=True).encode(y=y, detail=detail, tooltip=tips),
+    )
+
+
+def _stroke(rows: Sequence[dict[str, Any]], column: str, named: bool) -> alt.StrokeDash:
+    patterns = in_order(rows, column)
+    scale = alt.Scale(domain=patterns, range=dashes(len(patterns)))
+    return alt.StrokeDash(f"{column}:N", scale=scale, legend=line_legend(column) if named else None)

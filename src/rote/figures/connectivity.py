@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
-from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures
-from rote.figures.heat import Shades, Side, heat_map
+from rote.figures.figure import Figure, columns_of, figures, in_order
+from rote.figures.heat import Drawn, Shades, Side, heat_map, sequences_beside_each_other
 from rote.store import Table
 
-SEQUENCES = 4  # that are shown; the others are in the table
 NAMED = 40  # steps whose tokens are written beside their numbers
 
 
@@ -20,25 +18,19 @@ NAMED = 40  # steps whose tokens are written beside their numbers
 def connectivity(table: Table) -> Figure:
     """Each output's dependence on the inputs, relative to the largest of that output, as the source shows it."""
     rows = columns_of(table, "batch", "output", "input", "target", "token", "value")
-    sequences: dict[Any, list[dict[str, Any]]] = {}
-    for row in rows:
-        sequences.setdefault(row["batch"], []).append(row)
-    charts: list[Chart] = []
-    data: dict[str, Rows] = {}
-    for number, (sequence, members) in enumerate(list(sequences.items())[:SEQUENCES]):
+    shades = Shades(-1.0, 1.0, -1.0 if table.options.get("signed") else 0.0)
+    numbers = in_order(rows, "batch")
+
+    def panel(sequence: Any) -> Drawn:
+        members = [row for row in rows if row["batch"] == sequence]
         values = _relative(members)
-        shades = Shades(-1.0, 1.0, -1.0 if table.options.get("signed") else 0.0)
         steps = range(len(values))
-        chart, mine = heat_map(
-            f"sequence-{number}", values, Side("output", _labels(members, "output", "target", steps)),
+        return heat_map(
+            f"sequence-{numbers.index(sequence)}", values, Side("output", _labels(members, "output", "target", steps)),
             Side("input", _labels(members, "input", "token", steps)), shades, measure="of the output's largest",
         )  # fmt: skip
-        title = f"sequence {sequence}" if len(sequences) > 1 else ""
-        charts.append(chart.properties(title=title) if title else chart)
-        data.update(mine)
-    left_out = len(sequences) > SEQUENCES
-    note = f" The first {SEQUENCES} of {len(sequences)} sequences." if left_out else ""
-    return Figure(alt.concat(*charts, columns=2, spacing=24), data, describe(table) + note)
+
+    return sequences_beside_each_other(table, rows, panel)
 
 
 def _relative(rows: Sequence[dict[str, Any]]) -> np.ndarray:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.lines import line_legend, with_deviation
 from rote.store import Table
 
 KINDS = {"train": "training", "test": "held-out combinations"}
@@ -21,15 +19,17 @@ PANELS = {
 @figures.register("digits-accuracy")
 def digits_accuracy(table: Table) -> Figure:
     """Training and test accuracy of both settings over training, with one standard deviation as a band (Figure 3a)."""
-    rows = [_with_band(row) for row in columns_of(table, "setting", "step", "measure", "mean", "variance")]
+    rows = [
+        {**with_deviation(row), "on": KINDS.get(row["measure"], row["measure"])}
+        for row in columns_of(table, "setting", "step", "measure", "mean", "variance")
+    ]
     settings, kinds = in_order(rows, "setting"), list(KINDS.values())
-    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
     base = alt.Chart(alt.NamedData("rows")).encode(
         x=alt.X("step:Q", title="step", axis=alt.Axis(grid=False)),
-        color=alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=legend),
+        color=alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=line_legend()),
         detail="on:N",
     )
-    dash = alt.StrokeDash("on:N", scale=alt.Scale(domain=kinds, range=[[1, 0], [5, 3]]), legend=legend)
+    dash = alt.StrokeDash("on:N", scale=alt.Scale(domain=kinds, range=[[1, 0], [5, 3]]), legend=line_legend())
     y = alt.Y("mean:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
     tips = [
         alt.Tooltip("setting:N"),
@@ -43,12 +43,6 @@ def digits_accuracy(table: Table) -> Figure:
     points = base.mark_point(filled=True, size=22).encode(y=y, tooltip=tips)
     chart = alt.layer(band, line, points).properties(width=560, height=300)
     return Figure(chart, {"rows": rows}, describe(table))
-
-
-def _with_band(row: dict[str, Any]) -> dict[str, Any]:
-    spread = None if row["variance"] is None else math.sqrt(row["variance"])
-    band = {} if spread is None else {"low": row["mean"] - spread, "high": row["mean"] + spread}
-    return {**row, "on": KINDS.get(row["measure"], row["measure"]), **band}
 
 
 @figures.register("digits-remedies")

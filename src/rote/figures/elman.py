@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
-from rote.figures.lines import DASHES, line_legend
+from rote.figures.lines import DASHES, HAS_INTERVAL, line_legend
 from rote.store import Table
 
 BAND = ("mean", "low", "high")
@@ -69,7 +69,7 @@ def elman_bits(table: Table) -> Figure:
         tooltip=_tips(["network:N", "feature:N"]),
     )
     layers = alt.layer(
-        base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_rule(strokeWidth=1.5).encode(
+        base.transform_filter(HAS_INTERVAL).mark_rule(strokeWidth=1.5).encode(
             y=alt.Y("low:Q", title="squared error"), y2="high:Q"
         ),
         base.mark_point(size=44, filled=True).encode(y=alt.Y("mean:Q", title="squared error")),
@@ -91,7 +91,7 @@ def _lines(
     )
     dash = alt.StrokeDash("network:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)]), legend=None)
     y = alt.Y("mean:Q", title="error", scale=alt.Scale(zero=True))
-    band = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(opacity=0.15, clip=True)
+    band = base.transform_filter(HAS_INTERVAL).mark_area(opacity=0.15, clip=True)
     return alt.layer(
         band.encode(y=alt.Y("low:Q", title="error"), y2="high:Q"),
         base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash),

@@ -22,8 +22,6 @@ from rote.store import Table
 
 Rows = Sequence[Mapping[str, Any]]
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
-
-
 # Whether specifications are checked against Vega-Lite's schema, which takes longer than drawing: the tests do.
 CHECKED = False
 
@@ -69,6 +67,11 @@ def describe(table: Table) -> str:
 
 def columns_of(table: Table, *names: str) -> list[dict[str, Any]]:
     """The named columns of every row. An error says which of them the table lacks, or that it has no rows."""
+    check_columns(table, *names)
+    return [{name: row[name] for name in names} for row in table.records()]
+
+
+def check_columns(table: Table, *names: str) -> None:
     present = {column.name for column in table.columns}
     lacking = [name for name in names if name not in present]
     if lacking:
@@ -78,7 +81,11 @@ def columns_of(table: Table, *names: str) -> list[dict[str, Any]]:
         )
     if not table.rows:
         raise UsageError(f"The table {table.name!r} has no rows, so there is nothing to draw.")
-    return [{name: row[name] for name in names} for row in table.records()]
+
+
+def place_name(row: Mapping[str, Any], both: bool) -> str:
+    """Which cell of a recurrent model a row is about; ``both``: there are two directions to be told apart."""
+    return f"layer {row['layer']}" + (f", {('forward', 'backward')[row['direction']]}" if both else "")
 
 
 def in_order(rows: Rows, name: str) -> list[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import altair as alt
 
-from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order, place_name
+from rote.figures.lines import only
 from rote.store import Table
 
 _CORNERS = [{"left": 0.0, "right": 1.0}, {"left": 1.0, "right": 0.0}]
@@ -15,7 +16,7 @@ def gate_saturation(table: Table) -> Figure:
     """One dot per unit: how often its gate is shut and how often open. On the line it is always one or the other."""
     rows = columns_of(table, "layer", "direction", "gate", "unit", "left", "right")
     both = len(in_order(rows, "direction")) > 1
-    placed = [{**row, "place": _place(row["layer"], row["direction"], both)} for row in rows]
+    placed = [{**row, "place": place_name(row, both)} for row in rows]
     axis = alt.Axis(values=[0, 0.5, 1], format="%")
     x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1]), axis=axis, title="shut (left-saturated)")
     y = alt.Y("right:Q", scale=alt.Scale(domain=[0, 1]), axis=axis, title="open (right-saturated)")
@@ -47,13 +48,12 @@ def activation_distribution(table: Table) -> Figure:
     names = ("layer", "direction", "kind", "name", "unit", "smallest", "lower", "median", "upper", "largest")
     rows = columns_of(table, *names)
     both = len(in_order(rows, "direction")) > 1
-    placed = [{**row, "series": f"{row['name']}, {_place(row['layer'], row['direction'], both)}"} for row in rows]
+    placed = [{**row, "series": f"{row['name']}, {place_name(row, both)}"} for row in rows]
     units = 1 + max(row["unit"] for row in rows)
     width = min(760, max(120, 9 * units))
     panels: list[Chart] = []
     for series in in_order(placed, "series"):
-        base = alt.Chart(alt.NamedData("rows"), title=series)
-        base = base.transform_filter(alt.FieldEqualPredicate(field="series", equal=series))
+        base = only("rows", series=series).properties(title=series)
         x = alt.X(
             "unit:Q", scale=alt.Scale(domain=[-0.5, units - 0.5], nice=False), axis=alt.Axis(grid=False, format="d")
         )
@@ -72,7 +72,3 @@ def activation_distribution(table: Table) -> Figure:
 def _one_color() -> alt.Color:
     """The first of the category range, so that it fits the paper."""
     return alt.Color("kind:N", scale=alt.Scale(domain=["state", "gate"]), legend=None)
-
-
-def _place(layer: int, direction: int, both: bool) -> str:
-    return f"layer {layer}" + (f", {('forward', 'backward')[direction]}" if both else "")

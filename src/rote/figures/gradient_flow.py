@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from rote.figures.figure import Figure, columns_of, describe, figures, in_order
+from rote.figures.figure import Figure, columns_of, describe, figures, in_order, place_name
 from rote.store import Table
 
 
@@ -18,8 +18,7 @@ def gradient_flow(table: Table) -> Figure:
     both = len(in_order(rows, "direction")) > 1
     groups: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for row in rows:
-        place = f"layer {row['layer']}" + (f", direction {row['direction']}" if both else "")
-        groups[row["measure"], place, row["time"]].append(row["norm"])
+        groups[row["measure"], place_name(row, both), row["time"]].append(row["norm"])
     means: list[dict[str, Any]] = [
         {"measure": measure, "place": place, "time": time, "norm": sum(values) / len(values)}
         for (measure, place, time), values in groups.items()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from rote.figures.figure import Chart, Rows
+from rote.figures.figure import Chart, Figure, Rows, describe, in_order
 from rote.figures.png import data_uri, encode
 from rote.figures.style import shade, shade_scale
+from rote.store import Table
 
 LEVELS = 101  # shades of an image; the exact numbers are in the table
 READABLE = 1600  # rectangles in one heat map, each with its own tip
+SEQUENCES = 4  # that are shown; the others are in the table
+Drawn = tuple[Chart, dict[str, Rows]]  # a chart and its data by name
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def heat_map(
     dots: Sequence[tuple[int, int]] = (),
     width: float | None = None,
     height: float | None = None,
-) -> tuple[Chart, dict[str, Rows]]:
+) -> Drawn:
     """The chart of ``values`` [row, column], first row on top, and its data under names that begin with ``key``.
 
     NaN is left blank; ``dots`` are (row, column) pairs to be marked, where there are few enough numbers to see them."""
@@ -69,13 +72,7 @@ def heat_map(
     data = _rectangles(values, rows, columns) if few else _image(values, shades)
     x = alt.X("left:Q", scale=_scale(values.shape[1]), axis=_axis(columns, 16), title=columns.title)
     y = alt.Y("top:Q", scale=_scale(values.shape[0], down=True), axis=_axis(rows, 24), title=rows.title)
-    stops, colors = shade_scale()
-    domain = [shades.low + stop * (shades.high - shades.low) for stop in stops]
-    first = sum(stop <= shades.shown_from for stop in domain) - 1
-    domain[first] = shades.shown_from
-    legend = alt.Legend(title=measure, orient="right", gradientLength=90, format=".2~g")
-    scale = alt.Scale(domain=domain[first:], range=colors[first:], clamp=True)
-    color = alt.Color("value:Q", scale=scale, legend=legend)
+    color = _color(shades, measure)
     base = alt.Chart(alt.NamedData(key))
     if few:
         tips = [
@@ -96,6 +93,32 @@ def heat_map(
     size = {"width": width or _extent(values.shape[1]), "height": height or _extent(values.shape[0])}
     marked = {f"{key}-dots": [{"left": column, "top": row} for row, column in dots]} if dots and few else {}
     return alt.layer(*marks).properties(**size), {key: data, **marked}
+
+
+def sequences_beside_each_other(table: Table, rows: Rows, panel: Callable[[Any], Drawn]) -> Figure:
+    """The first sequences of a batch, a panel each; where there are others, the description says so."""
+    sequences = in_order(rows, "batch")
+    charts: list[Chart] = []
+    data: dict[str, Rows] = {}
+    for sequence in sequences[:SEQUENCES]:
+        chart, mine = panel(sequence)
+        charts.append(chart.properties(title=f"sequence {sequence}") if len(sequences) > 1 else chart)
+        data.update(mine)
+    note = shown_of(sequences, SEQUENCES)
+    return Figure(alt.concat(*charts, columns=2, spacing=24), data, describe(table) + note)
+
+
+def shown_of(sequences: Sequence[Any], most: int) -> str:
+    return f" The first {most} of {len(sequences)} sequences." if len(sequences) > most else ""
+
+
+def _color(shades: Shades, measure: str) -> alt.Color:
+    stops, colors = shade_scale()
+    domain = [shades.low + stop * (shades.high - shades.low) for stop in stops]
+    first = sum(stop <= shades.shown_from for stop in domain) - 1
+    domain[first] = shades.shown_from
+    legend = alt.Legend(title=measure, orient="right", gradientLength=90, format=".2~g")
+    return alt.Color("value:Q", scale=alt.Scale(domain=domain[first:], range=colors[first:], clamp=True), legend=legend)
 
 
 def _rectangles(values: np.ndarray, rows: Side, columns: Side) -> list[dict[str, Any]]:

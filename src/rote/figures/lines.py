@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import altair as alt
 from rote.figures.figure import Chart
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
+HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"  # a filter of Vega: one seed has none
 
 
 def only(name: str, **labels: Any) -> alt.Chart:
@@ -51,7 +53,7 @@ def band_lines(
         alt.Tooltip("high:Q", title="95 % to", format=".3f"),
     ]
     # A t interval of an accuracy may reach beyond 1: the band is cut off there, its numbers are not.
-    band = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(clip=True)
+    band = base.transform_filter(HAS_INTERVAL).mark_area(clip=True)
     dash = alt.StrokeDash(f"{series}:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)]))
     height = alt.Y("mean:Q", title=None, scale=y)
     return alt.layer(
@@ -61,8 +63,21 @@ def band_lines(
     )
 
 
-def line_legend() -> alt.Legend:
-    return alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
+def line_legend(title: str | None = None) -> alt.Legend:
+    return alt.Legend(title=title, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1)
+
+
+def dashes(count: int) -> list[list[int]]:
+    """One for each of so many series; beyond the fifth they come again."""
+    return [DASHES[index % len(DASHES)] for index in range(count)]
+
+
+def with_deviation(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with one standard deviation around its mean as ``low`` and ``high``, if it has a variance."""
+    if row["variance"] is None:
+        return row
+    spread = math.sqrt(row["variance"])
+    return {**row, "low": row["mean"] - spread, "high": row["mean"] + spread}
 
 
 def log_ticks(steps: Sequence[int]) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.lines import HAS_INTERVAL, only
 from rote.store import Table
 
 AXIS = "accuracy on new compositions (diamond: our mean and 95 % interval; tick: published{})"
@@ -59,9 +60,8 @@ def _published_bar(row: dict[str, Any]) -> dict[str, float]:
 
 
 def _panel(kind: str, components: list[str], title: str) -> Chart:
-    base = alt.Chart(alt.NamedData("rows")).transform_filter(alt.FieldEqualPredicate(field="model", equal=kind))
     tips = [alt.Tooltip("model:N"), alt.Tooltip("before:Q", title="before retraining", format=".3f")]
-    layers = _marks(base, "exchanged", components, title, tips)
+    layers = _marks(only("rows", model=kind), "exchanged", components, title, tips)
     return layers.properties(width=480, height=alt.Step(24), title=f"{kind} models")
 
 
@@ -83,7 +83,7 @@ def _marks(base: alt.Chart, lanes: str, order: list[str], title: str, tips: list
     said = base.transform_filter("isValid(datum.published)").transform_calculate(**{"from": "'published'"})
     bar = said.transform_filter("isValid(datum.published_low)").mark_bar(height=12, opacity=0.35)
     tick = said.mark_tick(thickness=3, size=16)
-    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    known = base.transform_filter(HAS_INTERVAL)
     return alt.layer(
         bar.encode(x=alt.X("published_low:Q", title=title, scale=scale), x2="published_high:Q", color=color),
         tick.encode(x=alt.X("published:Q", title=title, scale=scale), color=color, tooltip=shown),

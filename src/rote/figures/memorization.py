@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures, in_order
-from rote.figures.lines import DASHES, line_legend
+from rote.figures.lines import HAS_INTERVAL, dashes, line_legend, only
 from rote.store import Table
 
 SET_TITLES = {"train": "training", "valid": "validation"}
@@ -28,7 +28,7 @@ def memorization_training(table: Table) -> Figure:
     rows = [{**row, "set": SET_TITLES.get(row["set"], row["set"])} for row in rows]
 
     def panel(part: str, over: str, name: str, title: str) -> Chart:
-        base = alt.Chart(alt.NamedData("rows")).transform_filter(alt.FieldEqualPredicate(field="set", equal=part))
+        base = only("rows", set=part)
         x = alt.X(f"{over}:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=6))
         base = base.encode(x=x, color=_color(cells))
         y = alt.Y("mean:Q", title="cross entropy, nats", scale=alt.Scale(zero=False))
@@ -54,9 +54,7 @@ def memorization_accuracy(table: Table) -> Figure:
     cells, tops = in_order(rows, "cell"), in_order(rows, "suggestions")
 
     def panel(which: str | None) -> Chart:
-        base = alt.Chart(alt.NamedData("rows"))
-        if which is not None:
-            base = base.transform_filter(alt.FieldEqualPredicate(field="counted", equal=which))
+        base = only("rows", **({} if which is None else {"counted": which}))
         base = base.encode(x=_known_axis(), color=_color(cells))
         tips = [
             alt.Tooltip("cell:N"), alt.Tooltip("suggestions:N"), alt.Tooltip("k:Q", title="known characters"),
@@ -82,9 +80,7 @@ def memorization_share(table: Table) -> Figure:
     cells = in_order(rows, "cell")
 
     def panel(measure: str, norm: str) -> Chart:
-        base = alt.Chart(alt.NamedData("rows")).encode(x=_known_axis(), color=_color(cells))
-        for field, value in (("measure", measure), ("norm", norm)):
-            base = base.transform_filter(alt.FieldEqualPredicate(field=field, equal=value))
+        base = only("rows", measure=measure, norm=norm).encode(x=_known_axis(), color=_color(cells))
         tips = [
             alt.Tooltip("cell:N"), alt.Tooltip("k:Q", title="known characters"),
             *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")),
@@ -105,7 +101,7 @@ def _band(base: alt.Chart, rows: Rows, title: str) -> list[alt.Chart]:
     """The interval as an area; nothing where no row has one: an empty layer has no extent."""
     if all(row.get("low") is None or row.get("high") is None for row in rows):
         return []
-    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_area(opacity=0.2, clip=True)
+    known = base.transform_filter(HAS_INTERVAL).mark_area(opacity=0.2, clip=True)
     return [known.encode(y=alt.Y("low:Q", title=title), y2="high:Q")]
 
 
@@ -119,5 +115,5 @@ def _color(cells: list[Any]) -> alt.Color:
 
 
 def _dash(name: str, values: list[Any], legend: bool = False) -> alt.StrokeDash:
-    scale = alt.Scale(domain=values, range=[DASHES[index % len(DASHES)] for index in range(len(values))])
+    scale = alt.Scale(domain=values, range=dashes(len(values)))
     return alt.StrokeDash(f"{name}:N", scale=scale, legend=line_legend() if legend else alt.Undefined)

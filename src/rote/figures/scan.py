@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.lines import chosen_in_legend, line_legend, only, with_deviation
 from rote.store import Table
 
 PANELS = {
@@ -21,8 +21,8 @@ TICKS = (0, 5, 10, 25, 50, 100, 250, 500, 1000, 2000, 4000)
 @figures.register("scan-accuracy")
 def scan_accuracy(table: Table) -> Figure:
     """Sentence accuracy of every setting over training, with one standard deviation as a band (Figure 3b)."""
-    rows = [_with_band(row) for row in columns_of(table, "setting", "step", "measure", "mean", "variance")]
-    chosen = alt.selection_point(name="chosen", fields=["setting"], bind="legend")
+    rows = [with_deviation(row) for row in columns_of(table, "setting", "step", "measure", "mean", "variance")]
+    chosen = chosen_in_legend("setting")
     first, *others = [_panel(rows, measure, chosen) for measure in in_order(rows, "measure")]
     return Figure(alt.hconcat(first.add_params(chosen), *others, spacing=24), {"rows": rows}, describe(table))
 
@@ -32,17 +32,9 @@ def _panel(rows: list[dict[str, Any]], measure: str, chosen: alt.Parameter) -> C
     settings, last = in_order(rows, "setting"), max(row["step"] for row in rows)
     shown = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
     axis = alt.Axis(values=[tick for tick in TICKS if tick <= last], format="d", grid=False)
-    base = (
-        alt.Chart(alt.NamedData("rows"))
-        .transform_filter(alt.FieldEqualPredicate(field="measure", equal=measure))
-        .encode(
-            x=alt.X("step:Q", title="step", axis=axis, scale=alt.Scale(type="symlog", constant=5)),
-            color=alt.Color(
-                "setting:N",
-                scale=alt.Scale(domain=settings),
-                legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=420, symbolOpacity=1),
-            ),
-        )
+    base = only("rows", measure=measure).encode(
+        x=alt.X("step:Q", title="step", axis=axis, scale=alt.Scale(type="symlog", constant=5)),
+        color=alt.Color("setting:N", scale=alt.Scale(domain=settings), legend=line_legend()),
     )
     y = alt.Y("mean:Q", title="sentence accuracy", scale=alt.Scale(domain=[0, 1]))
     tips = [
@@ -56,8 +48,3 @@ def _panel(rows: list[dict[str, Any]], measure: str, chosen: alt.Parameter) -> C
     line = base.mark_line(strokeWidth=2).encode(y=y, opacity=shown)
     points = base.mark_point(filled=True, size=18).encode(y=y, opacity=shown, tooltip=tips)
     return alt.layer(band, line, points).properties(width=245, height=230, title=PANELS.get(measure, measure))
-
-
-def _with_band(row: dict[str, Any]) -> dict[str, Any]:
-    spread = None if row["variance"] is None else math.sqrt(row["variance"])
-    return row if spread is None else {**row, "low": row["mean"] - spread, "high": row["mean"] + spread}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
-from rote.figures.lines import band_lines, chosen_in_legend
+from rote.figures.lines import HAS_INTERVAL, band_lines, chosen_in_legend, only
 from rote.store import Table
 
 BAND = ("mean", "low", "high")
@@ -27,7 +27,7 @@ def agreement(table: Table) -> Figure:
                  *(alt.Tooltip(f"{name}:Q", format=".3f") for name in BAND)],
     )  # fmt: skip
     x = alt.X("mean:Q", title="share right", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5))
-    interval = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_rule(strokeWidth=1.5)
+    interval = base.transform_filter(HAS_INTERVAL).mark_rule(strokeWidth=1.5)
     layers = alt.layer(
         alt.Chart().mark_rule(style="reference").encode(x=alt.datum(CHANCE)),
         interval.encode(x=alt.X("low:Q", title="share right"), x2="high:Q"),
@@ -62,10 +62,9 @@ def selection(table: Table) -> Figure:
     chosen, trained = chosen_in_legend("model"), in_order(rows, "trained")
     panels = []
     for number, name in enumerate(trained):
-        base = alt.Chart(alt.NamedData("rows")).transform_filter(alt.FieldEqualPredicate(field="trained", equal=name))
         lines = band_lines(
-            base, "share right", chosen, series="model", names=in_order(rows, "model"), over="step",
-            y=alt.Scale(domain=[0, 1]),
+            only("rows", trained=name), "share right", chosen, series="model", names=in_order(rows, "model"),
+            over="step", y=alt.Scale(domain=[0, 1]),
         )  # fmt: skip
         panel = alt.layer(
             alt.Chart(alt.NamedData("rows")).mark_rule(style="reference").encode(y=alt.datum(CHANCE)), lines

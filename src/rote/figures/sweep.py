@@ -8,7 +8,7 @@ from typing import Any, Literal
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures
-from rote.figures.lines import only
+from rote.figures.lines import HAS_INTERVAL, only
 from rote.store import Table
 
 PANELS, SERIES = 6, 4  # beyond so many values a key gets a panel of its own instead: small multiples, one for each key
@@ -61,7 +61,7 @@ def _grid(points: Rows, measure: str, across: str, panel: str, series: str) -> C
 
     def layers(**labels: Any) -> Any:
         base, singles = only("trials", **labels), only("values", **labels)
-        spread = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_rule(strokeWidth=2)
+        spread = base.transform_filter(HAS_INTERVAL).mark_rule(strokeWidth=2)
         return alt.layer(
             singles.mark_point(size=18, opacity=0.45).encode(x=x, y=alt.Y("value:Q", title=measure), color=color),
             base.mark_line(strokeWidth=1.5, opacity=0.6).encode(x=x, y=score, color=color),
@@ -80,7 +80,7 @@ def _grid(points: Rows, measure: str, across: str, panel: str, series: str) -> C
 
 def _scatter(name: str, points: Rows, measure: str, key: str) -> Chart:
     base = alt.Chart(alt.NamedData(name)).encode(x=_across(points, key), color=alt.Color("series:N", legend=None))
-    spread = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_rule(opacity=0.5)
+    spread = base.transform_filter(HAS_INTERVAL).mark_rule(opacity=0.5)
     height = alt.Y("score:Q", title=measure, scale=alt.Scale(zero=False))
     return alt.layer(
         spread.encode(y=alt.Y("low:Q", title=measure), y2="high:Q"),

@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures, in_order
-from rote.figures.heat import Shades, Side, heat_map
+from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures, in_order, place_name
+from rote.figures.heat import Shades, Side, heat_map, shown_of
 from rote.store import Table
 
 SEQUENCES = 2  # that are shown; the others are in the table
@@ -35,15 +35,13 @@ def trace(table: Table) -> Figure:
         shades = Shades.unit() if is_gate else Shades.signed(values)
         units, steps = Side("unit", range(values.shape[0])), Side("step", range(values.shape[1]))
         chart, mine = heat_map(f"panel-{number}", values, units, steps, shades)
-        where = f"layer {layer}" + (f", {('forward', 'backward')[direction]}" if directions > 1 else "")
+        where = place_name({"layer": layer, "direction": direction}, directions > 1)
         title = f"{name} {'gate' if is_gate else ''}".strip()
         subtitle = where + (f", sequence {sequence}" if len(sequences) > 1 else "")
         charts.append(chart.properties(title=alt.Title(title, subtitle=subtitle)))
         data.update(mine)
-    left_out = max(0, len(sequences) - SEQUENCES)
-    note = f" The first {SEQUENCES} of {len(sequences)} sequences." if left_out else ""
     chart = alt.concat(*charts, columns=3, spacing=24).resolve_scale(color="independent")
-    return Figure(chart, data, describe(table) + note)
+    return Figure(chart, data, describe(table) + shown_of(sequences, SEQUENCES))
 
 
 def _matrix(rows: Sequence[dict[str, Any]]) -> np.ndarray:

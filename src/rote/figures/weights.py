@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
+from rote.figures.figure import Chart, Figure, check_columns, columns_of, describe, figures, in_order
 from rote.figures.heat import Shades, Side, heat_map
 from rote.figures.style import NEGATIVE, POSITIVE
 from rote.store import Table
@@ -18,7 +18,7 @@ from rote.store import Table
 @figures.register("weight-map")
 def weight_map(table: Table) -> Figure:
     """Every weight of a matrix, blue above zero and orange below."""
-    columns_of(Table(**{**table.__dict__, "rows": table.rows[:1]}), "row", "column", "weight")  # only to check
+    check_columns(table, "row", "column", "weight")
     values, rows, columns = matrix_of(*(table.column(name) for name in ("row", "column", "weight")))
     chart, data = heat_map(
         "weights", values, Side("row", rows), Side("column", columns), Shades.signed(values), measure="weight",
