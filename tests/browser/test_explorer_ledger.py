@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,14 +12,16 @@ from sample_store import FAILED, make_store
 from watched_page import Watched
 
 from rote.explorer import Explorer, Workbench
+from rote.studies import Laboratory
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
-    """An explorer on a store with runs."""
+    """An explorer on a store with runs, some of networks that read symbols."""
     store = make_store(tmp_path_factory.mktemp("filled") / "store")
+    Laboratory(store, workers=1).run("elman-letters", "smoke", {})
     with Explorer(Workbench(store), port=0) as server:
         yield server
 
@@ -95,6 +98,20 @@ def test_the_chart_is_read_with_the_arrow_keys(lab: Opener) -> None:
     page.locator(".chart-plot").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".chart-readout")).to_contain_text("step 0: plane broken, seed 0 1")
+
+
+def test_a_network_of_a_run_is_opened_in_a_view_on_texts(lab: Opener) -> None:
+    page = lab.open("runs?study=elman-letters")
+    page.locator("tbody tr", has_text="networks").click()
+    networks = page.get_by_role("region", name="Networks")
+    networks.get_by_role("combobox").select_option("Elman network, elman-letters smoke, seed 1")
+    networks.get_by_role("link", name="Connectivity").click()
+    expect(page.locator(".picker select")).to_have_value(re.compile("run-.*-1"))
+    expect(page.locator(".glyph").first).to_have_text("d")
+    expect(page.locator(".banner")).to_be_hidden()
+    page.go_back()
+    page.locator("tbody tr", has_text="summary").click()
+    expect(page.get_by_text("A summary has tables, no network. Open one of the runs")).to_be_visible()
 
 
 def test_text_from_a_run_is_text(lab: Opener) -> None:

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 
 import rote
 from rote.errors import RoteError, UnknownNameError
-from rote.explorer.messages import Answer, RefusedError, error
+from rote.explorer.messages import Answer, Key, RefusedError, error
 from rote.explorer.safety import Guard
 from rote.explorer.views import STATIC, present, routers
 from rote.explorer.workbench import Workbench, workbench
@@ -45,6 +45,13 @@ def models(request: Request) -> dict[str, Any]:
     """The shelf."""
     bench = workbench(request)
     return {"models": [listing.to_plain() for listing in bench.compute(bench.shelf.listing)]}
+
+
+@shell.get("/models/{key}")
+def model(request: Request, key: Key) -> dict[str, Any]:
+    """One of them; every network of the store, not only those that the shelf lists."""
+    bench = workbench(request)
+    return bench.compute(bench.shelf.find, key).to_plain()
 
 
 def create_app(bench: Workbench | None = None) -> FastAPI:

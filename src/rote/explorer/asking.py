@@ -26,4 +26,4 @@ class TextBody(Body):
         from rote.explorer.reading import Reader  # imports torch
 
         opened = bench.shelf.open(self.model, self.checkpoint)
-        return Reader(opened.model, opened.inputs, opened.outputs)
+        return Reader(opened.model, opened.inputs, opened.outputs, opened.example)

@@ -64,5 +64,9 @@ def _symbols(bench: Workbench, body: SymbolsBody) -> dict[str, Any]:
     from rote.explorer.reading import Reader
 
     opened = bench.shelf.open(body.model)
-    reader = Reader(opened.model, opened.inputs, opened.outputs)
-    return {"symbols": reader.inputs[:SHOWN], "count": len(reader.inputs), "example": reader.example()}
+    reader = Reader(opened.model, opened.inputs, opened.outputs, opened.example)
+    return {
+        "symbols": reader.inputs[:SHOWN],
+        "count": len(reader.inputs),
+        "example": reader.example(),
+    }

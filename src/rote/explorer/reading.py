@@ -56,6 +56,7 @@ class Reader:
     model: SequenceModel
     inputs: Sequence[str]
     outputs: Sequence[str]
+    sample: str = ""  # a text of the kind that it was trained on
 
     @classmethod
     def of(
@@ -83,6 +84,8 @@ class Reader:
 
     def example(self, size: int = 12) -> str:
         """A text of symbols that the model knows; of no meaning, where the vocabulary is all that we have."""
+        if self.sample:
+            return self.sample
         plain = [name for name in self.inputs if not _is_special(name) and name.strip()]
         return ("" if self.by_characters else " ").join(plain[:size])
 
@@ -121,7 +124,7 @@ class Reader:
             found.append((unit, known))
         symbols = [name for _, name in found if name is not None]
         if not symbols:
-            raise UsageError(f"The text {text[:40]!r} has no symbol of the model's vocabulary.")
+            raise UsageError(f"The text {text[:40]!r} has no symbol that the model reads. Try: {self.example()}")
         kept = [(unit, name) for unit, name in found if name is not None]
         changed = tuple(step for step, (unit, name) in enumerate(kept) if name not in (unit, unit.lower()))
         kind = "character" if self.by_characters else "word"

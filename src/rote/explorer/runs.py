@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rote.errors import DamagedFileError, StoreError, UnknownNameError
 from rote.explorer.messages import Body, Key
+from rote.explorer.stored import Networks, networks
 from rote.explorer.workbench import workbench
 from rote.store import Listed, Record, Store
 
@@ -103,14 +104,21 @@ def _told(store: Store, row: Listed) -> dict[str, Any]:
     """A run that cannot be read says why; the others are shown all the same."""
     from rote.store.metrics import Metrics
 
-    told: dict[str, Any] = {**_plain(row), "curves": {}, "facts": {}, "problem": ""}
+    told: dict[str, Any] = {**_plain(row), "curves": {}, "facts": {}, "networks": [], "closed": "", "problem": ""}
     try:
         folder = inside(store, row)
+        told |= _opened(networks(store.root, row))
         told["curves"] = curves(Metrics(folder).rows())
         told["facts"] = _facts(Record.read(folder))
     except StoreError as error:
         told["problem"] = str(error)
     return told
+
+
+def _opened(found: Networks) -> dict[str, Any]:
+    """The networks that a view on texts can open, or why there are none."""
+    listings = [{"key": each.key, "title": each.title, "about": each.about} for each in found.listings]
+    return {"networks": listings, "closed": found.closed}
 
 
 def inside(store: Store, row: Listed) -> Path:

@@ -36,6 +36,7 @@ class Listing:
     group: str  # where it comes from: "bundled", "store", "yours"
     checkpoints: tuple[int, ...] = ()  # steps of training at which it can be opened; empty: only as it is
     about: str = ""
+    setting: str = ""  # what tells it from others of its run, beside the seed
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,6 +50,7 @@ class Opened:
     model: SequenceModel
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    example: str = ""  # a text of the kind that it was trained on, where one is known
 
 
 Loader = Callable[[int | None], Opened]  # at the step of a checkpoint, or as it is
@@ -68,11 +70,12 @@ class Shelf:
         """What a user brought comes first, what is in the store last."""
         return [listing for listing, _ in self._entries().values()]
 
+    def find(self, key: str) -> Listing:
+        """What can be said about one model, also about one of the store that is not listed."""
+        return self._entry(key)[0]
+
     def open(self, key: str, checkpoint: int | None = None) -> Opened:
-        entries = self._bundled if key in self._bundled else self._entries()
-        if key not in entries:
-            raise UnknownNameError("model", key, entries)
-        listing, load = entries[key]
+        listing, load = self._entry(key)
         if checkpoint is not None and checkpoint not in listing.checkpoints:
             known = ", ".join(map(str, listing.checkpoints)) or "none"
             raise UsageError(f"The model {key!r} has no checkpoint of step {checkpoint}. It has: {known}.")
@@ -110,6 +113,15 @@ class Shelf:
         """Put a model on the shelf under its key."""
         self._brought[listing.key] = (listing, load)
         return listing.key
+
+    def _entry(self, key: str) -> tuple[Listing, Loader]:
+        from rote.explorer import stored
+
+        here = {**self._brought, **self._bundled}
+        found = here if key in here or self.store is None else stored.entry(self.store, key)
+        if key not in found:
+            raise UnknownNameError("model", key, self._entries())
+        return found[key]
 
     def _entries(self) -> Entries:
         from rote.explorer import stored

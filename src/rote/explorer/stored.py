@@ -1,117 +1,137 @@
-"""Models of the store: trained networks of finished runs, rebuilt from their configuration and a checkpoint.
+"""Networks of the store: those of every finished run that can be opened as models of symbols; of the others, why not.
 
-One function for each kind of study whose networks read symbols one after another. What is listed comes from the
-records alone; torch, texts and weights are touched when a model is opened.
+What is listed comes from the records alone. The list is short; by its key every network can be opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from rote.errors import RoteError
-from rote.explorer.shelf import Entries, Listing, Loader, Opened, Unit, cell_title
-from rote.store import FinishedRun, Listed, Record, Store
+from rote.explorer.rebuilt import KINDS, Member
+from rote.explorer.shelf import Entries, Listing, Loader, Opened, cell_title
+from rote.store import FinishedRun, Listed, Record, Request, Store
 from rote.store.checkpoint import steps_among
 from rote.studies import studies
 
-if TYPE_CHECKING:
-    from rote.models import SequenceModel
-
-Names = tuple[str, ...]
-Rebuilt = tuple["SequenceModel", Names, Names]  # with the names of what it reads and says
-Rebuild = Callable[[FinishedRun, int | None, int], Rebuilt]  # a run, the step of a checkpoint, which of its networks
-
 MOST = 60  # networks that are listed, the newest first
-SEEDS = 3  # of one run that trained several together
+SEEDS, SETTINGS = 3, 6  # of one run that trained several together
+KEY = re.compile(r"run-([0-9a-f]{16})(?:-([0-9]{1,6}))?")
+REPORT = "What they do is in the report: rote report"
+ELSEWHERE = {  # studies whose networks are no models of symbols: why, and what to do instead
+    "bptt": "It measures gradients of networks that it does not keep. Open one of the study agreement or selection.",
+    "digit-pairs": f"Its networks read pictures, not symbols. {REPORT}.",
+    "lookup-accuracy": "An encoder and a decoder with attention: open it in the view Lookup tables.",
+    "lookup-inside": "It looks into the models of lookup-accuracy: open these in the view Lookup tables.",
+    "lookup-surgery": "It changes the models of lookup-accuracy: open these in the view Lookup tables.",
+    "padding": "Its classifiers differ in the state that is read, not in what they read. Open one of classification.",
+    "plane": "Its networks read points of the plane, not symbols. Train such ones in the view Playground.",
+    "plane-information": "Its networks read points of the plane, not symbols. Train such ones in the view Playground.",
+    "scan-jump": f"An encoder and a decoder that translate whole commands: nothing is said at each word. {REPORT}.",
+    "stored-connectivity": "The article's own matrices, no network: view them in the report (rote report).",
+}
 
 
-def autocomplete(run: FinishedRun, step: int | None, index: int) -> Rebuilt:
-    from rote.studies.memorization.autocomplete_runs import load_model
-    from rote.tasks.alphabet import CHARACTERS
+@dataclass(frozen=True)
+class Networks:
+    """Of one run."""
 
-    model = load_model(_config(run), run, step)
-    return model, CHARACTERS, model.vocabulary
+    listings: tuple[Listing, ...] = ()
+    closed: str = ""  # why there are none, and what to do instead
 
-
-def text(run: FinishedRun, step: int | None, index: int) -> Rebuilt:
-    from rote.studies.foundations.text_training import trained
-
-    found: Any = trained(run)
-    return found.model, tuple(found.corpus.vocabulary.words), tuple(found.corpus.labels)
-
-
-def agreement(run: FinishedRun, step: int | None, index: int) -> Rebuilt:
-    from rote.models import StackedLanguageModel
-
-    config = _config(run)
-    words = config.task.words
-    stacked = StackedLanguageModel(
-        len(words), config.model, run.record.request.seeds, config.training.torch_dtype()
-    )  # fmt: skip
-    stacked.load_state_dict(run.checkpoint(step)["model"])
-    return stacked.replica(index), words, words
-
-
-REBUILT: dict[str, Rebuild] = {"autocomplete": autocomplete, "language-modeling": text, "agreement": agreement}
-ONLY_LAST = (text,)  # whose checkpoints on the way are not those of the network that was kept
+    @property
+    def some(self) -> list[tuple[int, Listing]]:
+        """Those for a list of all runs: the first of each setting, or a few seeds of a single one."""
+        settings = list(dict.fromkeys(listing.setting for listing in self.listings))
+        numbered = list(enumerate(self.listings))
+        if len(settings) < 2:
+            return numbered[:SEEDS]
+        firsts = [next(item for item in numbered if item[1].setting == setting) for setting in settings]
+        return firsts[:SETTINGS]
 
 
 def entries(store: Store) -> Entries:
-    """The networks of the store as entries of a shelf, the newest first."""
+    """The shelf's part of the store, the newest first."""
     found: Entries = {}
     for row in store.runs():
         if len(found) >= MOST:
             break
-        if row.study in REBUILT and row.status == "finished" and row.part != "summary":
-            for listing, index in listed(store.root, row):
-                found[listing.key] = (listing, _loader(listing, store.root / row.folder, index))
+        for index, listing in networks(store.root, row).some:
+            found[listing.key] = (listing, _loader(listing, store.root / row.folder, index))
     return found
+
+
+def entry(store: Store, key: str) -> Entries:
+    """One network, also one that is not listed; nothing if there is none of this key."""
+    matched = KEY.fullmatch(key)
+    row = matched and next((row for row in store.runs() if row.id == matched[1]), None)
+    if not matched or row is None:
+        return {}
+    for index, listing in enumerate(networks(store.root, row).listings):
+        if listing.key == key:
+            return {key: (listing, _loader(listing, store.root / row.folder, index))}
+    return {}
 
 
 def _loader(listing: Listing, folder: Path, index: int) -> Loader:
     def load(checkpoint: int | None) -> Opened:
         run = FinishedRun(folder)
-        model, inputs, outputs = REBUILT[run.record.request.study](run, checkpoint, index)
-        return Opened(listing, model, tuple(inputs), tuple(outputs))
+        found = KINDS[run.record.request.study].rebuild(run, checkpoint, index)
+        return Opened(listing, found.model, found.inputs, found.outputs, found.example)
 
     return load
 
 
-@lru_cache(maxsize=1024)
-def listed(root: Path, row: Listed) -> tuple[tuple[Listing, int], ...]:
-    """The networks of one run; none where it has no checkpoint, is of another version or is no recurrent network."""
+@lru_cache(maxsize=4096)
+def networks(root: Path, row: Listed) -> Networks:
+    """Of a run of the store, from its record."""
+    if row.status != "finished":
+        return Networks(closed=f"It has not finished. To go on with it: rote run {row.study}")
+    if row.part == "summary":
+        return Networks(closed="A summary has tables, no network. Open one of the runs that it was made from.")
+    if row.study not in KINDS:
+        unknown = "How to rebuild its networks is not known here. From Python: rote.explore(model, vocabulary)"
+        return Networks(closed=ELSEWHERE.get(row.study, unknown))
     try:
         record = Record.read(root / row.folder)
-        return tuple(_networks(record))
-    except (RoteError, KeyError):
-        return ()
+        closed = _closed(record)
+        return Networks(closed=closed) if closed else Networks(tuple(_listings(record)))
+    except (RoteError, KeyError) as error:
+        return Networks(closed=str(error))
 
 
-def _networks(record: Record) -> Iterator[tuple[Listing, int]]:
+def _closed(record: Record) -> str:
+    request, config = record.request, record.request.config
+    current = studies[request.study].version
+    if request.version != current:
+        return f"Of version {request.version} of the study, and {current} is installed. Again: rote run {request.study}"
+    if not steps_among(record.files):
+        return "It kept no network: it counts or measures. Open a run of a part that trains."
+    if config.get("network", "recurrent") != "recurrent":
+        return f"A network of the kind {config['network']!r} does not read step by step. Open one of a recurrent part."
+    if request.study == "classification" and config["model"]["bidirectional"]:
+        return "A classifier that reads both ways says nothing before the end. Open one that reads forward, as 'lstm'."
+    return ""
+
+
+def _listings(record: Record) -> Iterator[Listing]:
     request, steps = record.request, steps_among(record.files)
-    config = request.config
-    recurrent = config.get("network", "recurrent") == "recurrent" and not config["model"].get("bidirectional")
-    if not steps or not recurrent or request.version != studies[request.study].version:
-        return
-    kind = "autocomplete" if request.study == "autocomplete" else "sequence"
-    cell = request.part if kind == "autocomplete" else config["model"]["cell"]
-    kept = tuple(steps) if len(steps) > 1 and REBUILT[request.study] not in ONLY_LAST else ()
-    for index, seed in enumerate(request.seeds[:SEEDS]):
-        key = f"run-{request.id}" if len(request.seeds) == 1 else f"run-{request.id}-{seed}"
-        title = f"{cell_title(cell)}, {request.study} {request.preset}, seed {seed}"
-        about = f"run {request.id[:10]}, {steps[-1]} updates"
-        unit: Unit = "character" if kind == "autocomplete" else "word"
-        yield Listing(key, title, kind, cell, unit, _outputs(config, kind), "store", kept, about), index
+    kind, members = KINDS[request.study], KINDS[request.study].members(request)
+    cell, what, outputs = request.config.get("model", {}).get("cell", "elman"), "sequence", None
+    if request.study == "autocomplete":
+        cell, what, outputs = request.part, "autocomplete", int(request.config["task"]["words"]) + 2
+    kept = tuple(steps) if len(steps) > 1 and kind.on_the_way else ()
+    about = "; ".join(filter(None, (f"run {request.id[:10]}, updates: {steps[-1]}", kind.about)))
+    for index, member in enumerate(members):
+        key = f"run-{request.id}" if len(members) == 1 else f"run-{request.id}-{index}"
+        title = _title(request, cell, member)
+        yield Listing(key, title, what, cell, kind.unit, outputs, "store", kept, about, member.setting)
 
 
-def _outputs(config: dict[str, Any], kind: str) -> int | None:
-    """How many, where the settings say so."""
-    return int(config["task"]["words"]) + 2 if kind == "autocomplete" else None
-
-
-def _config(run: FinishedRun) -> Any:
-    request = run.record.request
-    return studies[request.study]().config_of(request)
+def _title(request: Request, cell: str, member: Member) -> str:
+    setting = f", {member.setting}" if member.setting else ""
+    return f"{cell_title(cell)}, {request.study} {request.preset}{setting}, seed {member.seed}"

@@ -3,6 +3,7 @@ import { ApiError, Recording, liveApi } from "./lib/api.js";
 import { fill, h } from "./lib/dom.js";
 import { exportMenu } from "./lib/export.js";
 import { frame } from "./lib/frame.js";
+import { shelfFor } from "./lib/models.js";
 import { link, linked, parse } from "./lib/state.js";
 
 const main = document.getElementById("view");
@@ -20,9 +21,9 @@ function announce(text) {
 
 // The shelf, asked for once while a view is open; a failed try is not kept.
 async function models(opening, api) {
-  opening.asked ??= api.get("/api/models");
+  opening.asked ??= shelfFor(api, opening.state.get());
   try {
-    return (await opening.asked).models;
+    return await opening.asked;
   } catch (error) {
     opening.asked = null;
     throw error;

@@ -27,6 +27,8 @@ CONTEXT = 2  # symbols before a rule
 SENTENCES = 4000  # of the generated tasks
 DEPTHS = {"known": 2, "new": 4}  # nouns between subject and verb; training has at most 2
 SECOND_PAIR = 2  # open and close symbol of the second kind of rule are so much further
+PAIRS = ("(", ")", "[", "]")  # open and close symbol of both kinds
+START = "<start>"
 RULES = RulesTask(tokens=60_000, vocabulary=20, rules=SENTENCES, conduit=5, conduits=40)
 Integers = NDArray[np.int64]
 
@@ -48,9 +50,13 @@ class Questions:
 
 @dataclass(frozen=True)
 class Lesson:
-    symbols: int
+    names: tuple[str, ...]  # of the symbols
     sentences: Integers  # [sentence, time], padded with -1
     questions: dict[str, Questions]  # by familiarity
+
+    @property
+    def symbols(self) -> int:
+        return len(self.names)
 
 
 def lesson(task: str, seed: int, questions: int) -> Lesson:
@@ -67,7 +73,8 @@ def _rules(seed: int, questions: int) -> Lesson:
         right = sentences[:, -1]
         wrong = np.where(right == RULES.close + 1, right + SECOND_PAIR, right - SECOND_PAIR)
         asked[name] = _questions(sentences[:, :-1], (CONTEXT,), right, right, wrong[:, None])
-    return Lesson(RULES.symbols + SECOND_PAIR + 1, _two_kinds(RULES.training(seed).windows(CONTEXT), random), asked)
+    names = (START, *map(str, range(RULES.filler)), *PAIRS)
+    return Lesson(names, _two_kinds(RULES.training(seed).windows(CONTEXT), random), asked)
 
 
 def _two_kinds(windows: Integers, random: np.random.Generator) -> Integers:
@@ -98,7 +105,7 @@ def _lookup(seed: int, questions: int) -> Lesson:
         right = rows[:, -1]
         wrong = np.array([strings[strings != answer] for answer in right])
         asked[name] = _questions(rows[:, :-1], (2, 5), right, right, wrong)
-    return Lesson(len(names) + 1, sentences, asked)
+    return Lesson((START, *names), sentences, asked)
 
 
 def _agreement(seed: int, questions: int) -> Lesson:
@@ -108,7 +115,7 @@ def _agreement(seed: int, questions: int) -> Lesson:
         items: Items = task.items(seed, "phrases", depth, "opposite", questions)
         plural = (items.right > items.wrong).astype(np.int64)  # the plural forms have the larger numbers
         asked[name] = _questions(items.prefix, (1,), plural, items.right, items.wrong[:, None])
-    return Lesson(len(task.words), task.training(seed, SENTENCES).tokens, asked)
+    return Lesson(task.words, task.training(seed, SENTENCES).tokens, asked)
 
 
 def _questions(

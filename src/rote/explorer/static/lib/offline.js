@@ -1,6 +1,7 @@
 // A saved view without a server: it gets the answers that it got then.
 import { recordedApi } from "./api.js";
 import { frame } from "./frame.js";
+import { shelfFor } from "./models.js";
 
 export function replay(view, saved) {
   const announcer = document.getElementById("announcer");
@@ -10,7 +11,7 @@ export function replay(view, saved) {
     get: () => ({ ...values }),
     set: (patch) => { values = { ...values, ...patch }; },
   };
-  const models = () => api.get("/api/models").then((answer) => answer.models);
+  const models = () => shelfFor(api, values);
   const shown = frame(view, { api, state, announce: (text) => { announcer.textContent = text; }, models });
   document.getElementById("origin").textContent = `Saved on ${saved.when} UTC. What was not looked at then needs the live explorer.`;
   document.getElementById("view").replaceChildren(shown.host);

@@ -41,28 +41,6 @@ export function textField({ label, value, wait, onchange, rows = 3, limit = LIMI
   };
 }
 
-// "gru@1200": a model at a step of its training.
-export function parseModel(text) {
-  const at = text.lastIndexOf("@");
-  const step = at > 0 ? Number(text.slice(at + 1)) : NaN;
-  return Number.isInteger(step) ? { key: text.slice(0, at), checkpoint: step } : { key: text, checkpoint: null };
-}
-
-export function modelName({ key, checkpoint }) {
-  return checkpoint === null ? key : `${key}@${checkpoint}`;
-}
-
-export function titleOf(chosen, shelf) {
-  const found = shelf.find((model) => model.key === chosen.key);
-  const title = found ? found.title : chosen.key;
-  return chosen.checkpoint === null ? title : `${title}, step ${chosen.checkpoint}`;
-}
-
-// Models that read symbols of a vocabulary, in order: a user's own first.
-export function readable(shelf) {
-  return shelf.filter((model) => model.kind === "autocomplete" || model.kind === "sequence");
-}
-
 // A select of the shelf, and a slider over the steps of training at which the model was kept.
 export function modelPicker({ shelf, chosen, onchange, label }) {
   const model = () => shelf.find((candidate) => candidate.key === chosen.key);

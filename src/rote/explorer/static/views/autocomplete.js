@@ -5,7 +5,8 @@ import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { floats } from "../lib/matrix.js";
 import { shade, textPicture } from "../lib/shades.js";
-import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { modelName, parseModel, titleOf } from "../lib/models.js";
+import { chance, modelPicker, textField } from "../lib/textview.js";
 
 const EXAMPLES = ["parts of north af", "the united states of am", "he was born in the ci", "a young age through advanced le"];
 const LABELLED = 60; // characters that still fit above the map
@@ -266,7 +267,7 @@ export const view = {
     const end = onTheme(() => answer && draw());
 
     async function start() {
-      shelf = readable(await context.models());
+      shelf = await context.models();
       if (!shelf.length) throw new Error("No model on the shelf reads text.");
       model ??= { key: shelf[0].key, checkpoint: null };
       fill(modelSlot, modelPicker({ shelf, chosen: model, label: "Model", onchange: (chosen) => {

@@ -5,7 +5,8 @@ import { glyphs, moved, named } from "../lib/glyphs.js";
 import { matrixPanel } from "../lib/matrices.js";
 import { Matrix } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
-import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { modelName, parseModel, titleOf } from "../lib/models.js";
+import { chance, modelPicker, textField } from "../lib/textview.js";
 import { guidedWalk } from "../lib/walk.js";
 
 const START = { at: 106, models: 3 };
@@ -105,7 +106,7 @@ export const view = {
     }
 
     function add() {
-      const free = readable(shelf).find((model) => !rows.some((row) => row.model.key === model.key)) || readable(shelf)[0];
+      const free = shelf.find((model) => !rows.some((row) => row.model.key === model.key)) || shelf[0];
       if (!free) return;
       const row = makeRow({ key: free.key, checkpoint: null });
       rows.push(row);
@@ -398,15 +399,15 @@ export const view = {
       shelf = await context.models();
       const story = await context.api.get("/api/connectivity/walk");
       walk.set(story, given.walk ? Number(given.walk) - 1 : null, at);
-      const usable = readable(shelf);
       let asked = (given.models || "").split(",").filter(Boolean).map(parseModel);
-      if (!asked.length && usable.length) {
-        const first = usable.filter((model) => model.kind === usable[0].kind && model.group === usable[0].group).slice(0, START.models);
+      if (!asked.length && shelf.length) {
+        const first = shelf.filter((model) => model.kind === shelf[0].kind && model.group === shelf[0].group).slice(0, START.models);
         asked = first.map((model) => ({ key: model.key, checkpoint: null }));
-        if (text === undefined && usable[0].kind !== "autocomplete") {
-          text = (await context.api.post("/api/connectivity/symbols", { model: usable[0].key })).example;
-          at = text.length;
-        }
+      }
+      const kind = shelf.find((model) => asked.length && model.key === asked[0].key)?.kind;
+      if (text === undefined && kind === "sequence") {
+        text = (await context.api.post("/api/connectivity/symbols", { model: asked[0].key })).example;
+        at = text.length;
       }
       text ??= story.text;
       field.set(text);

@@ -6,7 +6,8 @@ import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { wordsOf } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
-import { chance, modelName, modelPicker, parseModel, readable, textField, titleOf } from "../lib/textview.js";
+import { modelName, parseModel, titleOf } from "../lib/models.js";
+import { chance, modelPicker, textField } from "../lib/textview.js";
 
 const TEXT = "a young age through advanced learning though the rules taught in schools";
 const PHRASE = [20, 28]; // " advanced"
@@ -304,7 +305,7 @@ export const view = {
     const endTheme = onTheme(() => answer && draw());
 
     async function begin() {
-      shelf = readable(await context.models());
+      shelf = await context.models();
       if (!shelf.length) throw new Error("No model on the shelf reads text.");
       model ??= { key: shelf[0].key, checkpoint: null };
       fill(modelSlot, modelPicker({ shelf, chosen: model, label: "Model", onchange: (picked) => {

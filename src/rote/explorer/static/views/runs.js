@@ -3,6 +3,7 @@ import { lineChart } from "../lib/chart.js";
 import { category } from "../lib/color.js";
 import { debounce, field, fill, h, latest, number, select } from "../lib/dom.js";
 import { badge } from "../lib/outcome.js";
+import { opening } from "./runs/opening.js";
 
 const MOST = 12;
 const PAGE = 60;
@@ -143,7 +144,8 @@ export const view = {
       const problems = compared.runs.filter((run) => run.problem).map((run) => h("p", { class: "problem" }, run.problem));
       const names = measures();
       const panel = h("section", { class: "panel", "aria-label": "Curves" });
-      fill(comparison, problems, panel, settings(), facts());
+      const opened = !context.api.recorded && opening(compared.runs, compared.runs.map(head));
+      fill(comparison, problems, panel, opened, settings(), facts());
       if (!names.length) {
         fill(panel, h("h2", {}, "Curves"), h("p", { class: "hint" }, "What is chosen recorded no curves: summaries and measurements train nothing. Choose a run of a part that trains."));
         return;
@@ -175,7 +177,11 @@ export const view = {
     }
 
     function header(first) {
-      return h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), compared.runs.map((run, index) => h("th", { scope: "col" }, h("span", { class: "swatch", style: { background: category(index) } }), title(run)))));
+      return h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), compared.runs.map((run, index) => h("th", { scope: "col" }, head(run, index)))));
+    }
+
+    function head(run, index) {
+      return [h("span", { class: "swatch", style: { background: category(index) } }), title(run)];
     }
 
     function settings() {

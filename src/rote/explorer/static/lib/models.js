@@ -1,0 +1,34 @@
+// Models by key: the shelf, and how a model is named in an address.
+import { ApiError } from "./api.js";
+
+// "gru@1200": a model at a step of its training.
+export function parseModel(text) {
+  const at = text.lastIndexOf("@");
+  const step = at > 0 ? Number(text.slice(at + 1)) : NaN;
+  return Number.isInteger(step) ? { key: text.slice(0, at), checkpoint: step } : { key: text, checkpoint: null };
+}
+
+export function modelName({ key, checkpoint }) {
+  return checkpoint === null ? key : `${key}@${checkpoint}`;
+}
+
+export function titleOf(chosen, shelf) {
+  const found = shelf.find((model) => model.key === chosen.key);
+  const title = found ? found.title : chosen.key;
+  return chosen.checkpoint === null ? title : `${title}, step ${chosen.checkpoint}`;
+}
+
+// The shelf, and behind it those that the state of a view names and the shelf does not list.
+export async function shelfFor(api, { models = "", model = "" }) {
+  const shelf = (await api.get("/api/models")).models;
+  const named = [...models.split(","), model].filter(Boolean).map((name) => parseModel(name).key);
+  const missing = [...new Set(named)].filter((key) => !shelf.some((known) => known.key === key));
+  const found = await Promise.all(missing.map((key) => api.get(`/api/models/${encodeURIComponent(key)}`).catch(unknown)));
+  return [...shelf, ...found.filter(Boolean)];
+}
+
+// The view says itself that a model is not here.
+function unknown(error) {
+  if (!(error instanceof ApiError)) throw error;
+  return null;
+}
