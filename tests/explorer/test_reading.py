@@ -65,7 +65,7 @@ def test_without_an_unknown_symbol_it_is_left_out_and_told() -> None:
     reading = reader.read("a x b", 50)
     assert reading.symbols == ("a", "b")
     assert "left out: “x”" in reading.notes[0]
-    with pytest.raises(UsageError, match="no symbol that the model reads. Try: abc"):
+    with pytest.raises(UsageError, match=r"no symbol that the model reads\. Try: abc"):
         reader.read("xyz", 50)
 
 
