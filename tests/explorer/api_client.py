@@ -10,6 +10,8 @@ with warnings.catch_warnings():  # which HTTP client it uses is not our concern
     warnings.simplefilter("ignore")
     from fastapi.testclient import TestClient
 
+from fastapi import FastAPI
+
 from rote.explorer import Workbench, create_app
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))  # samples are shared with the unit tests
@@ -19,3 +21,10 @@ BASE = "http://127.0.0.1:8765"
 def client_of(bench: Workbench) -> TestClient:
     """Errors are answers here too, as they are for a browser."""
     return TestClient(create_app(bench), base_url=BASE, raise_server_exceptions=False)
+
+
+def bench_of(client: TestClient) -> Workbench:
+    """What the server behind this client works with."""
+    assert isinstance(client.app, FastAPI)
+    bench: Workbench = client.app.state.workbench
+    return bench

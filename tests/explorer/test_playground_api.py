@@ -7,10 +7,10 @@ import json
 import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
-from fastapi.testclient import TestClient
+from api_client import TestClient, bench_of
 
 from rote.explorer import Workbench, create_app, plane_jobs
 from rote.explorer.plane_jobs import jobs_of
@@ -20,6 +20,7 @@ from rote.explorer.playground import Play, _lines
 from rote.explorer.workbench import JOBS
 from rote.store import Store
 
+T = TypeVar("T")
 SETTINGS = {"seeds": 2, "hidden": [4, 3], "activation": "tanh", "noise": 0.1, "regularization": "l2", "seed": 7}
 
 
@@ -31,10 +32,10 @@ def client(tmp_path: Any) -> Iterator[TestClient]:
         yield client
 
 
-def run_alone(main: Coroutine[Any, Any, None]) -> None:
+def run_alone(main: Coroutine[Any, Any, T]) -> T:
     """In a thread of its own: the browser tests keep a loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, main).result()
+        return pool.submit(lambda: asyncio.run(main)).result()
 
 
 def post(client: TestClient, route: str, **body: Any) -> Any:
@@ -88,7 +89,7 @@ def test_settings_out_of_bounds_say_which(client: TestClient, body: dict[str, An
     status, error = refused(client, "start", **body)
     assert status == 422
     assert error.startswith(f"{named}:")
-    assert jobs_of(client.app.state.workbench).running() == 0  # type: ignore[attr-defined]
+    assert jobs_of(bench_of(client)).running() == 0
 
 
 def test_jobs_are_bounded_and_stopping_one_makes_room(client: TestClient) -> None:
@@ -114,7 +115,7 @@ def test_a_job_that_nobody_uses_gives_way(client: TestClient, monkeypatch: pytes
     post(client, "step", job=started[0])
     monkeypatch.setattr(plane_jobs, "IDLE_SECONDS", 0.0)
     assert refused(client, "step", job=started[0])[0] == 404
-    assert jobs_of(client.app.state.workbench).running() == 0  # type: ignore[attr-defined]
+    assert jobs_of(bench_of(client)).running() == 0
 
 
 def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
@@ -123,7 +124,7 @@ def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
     job = jobs.start(PlaneSettings(seeds=1))
 
     async def read_two_and_leave() -> None:
-        lines = _lines(jobs, job, Play(job=job.id))
+        lines = _lines(bench, jobs, job, Play(job=job.id))
         await anext(lines)
         await anext(lines)
         await lines.aclose()  # as the server does when the connection is closed
@@ -133,6 +134,21 @@ def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
     assert job.ended
     with bench.job(), bench.job(), bench.job(), bench.job():  # its place is free as well
         pass
+    bench.close()
+
+
+def test_a_stream_ends_when_the_server_does(tmp_path: Any) -> None:
+    bench = Workbench(Store(tmp_path))
+    jobs = jobs_of(bench)
+    job = jobs.start(PlaneSettings(seeds=1))
+
+    async def read() -> int:
+        lines = _lines(bench, jobs, job, Play(job=job.id))
+        await anext(lines)
+        bench.end()
+        return len([line async for line in lines])
+
+    assert run_alone(read()) <= 1
     bench.close()
 
 

@@ -19,7 +19,7 @@ from api_client import TestClient, client_of
 
 from rote.errors import UsageError
 from rote.explorer import Workbench, safety
-from rote.explorer.messages import Answer, BusyError, TimeLimitError
+from rote.explorer.messages import Answer, BusyError, EndingError, TimeLimitError
 from rote.explorer.serving import bind
 from rote.explorer.workbench import JOBS
 from rote.store import Store
@@ -200,14 +200,35 @@ def test_a_computation_out_of_time_is_given_up_and_the_next_one_done(tmp_path: P
     bench.close()
 
 
+def test_who_waits_for_an_answer_is_told_when_the_server_ends(tmp_path: Path) -> None:
+    bench, begun, go = Workbench(Store(tmp_path), patience=0.0), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        go.wait(20)
+
+    with ThreadPoolExecutor(1) as others:
+        asked = others.submit(bench.compute, hold)
+        assert begun.wait(20)
+        assert not bench.close()  # it is still being computed
+        with pytest.raises(EndingError, match=r"being ended\. Start it again"):
+            asked.result(20)
+    go.set()
+    bench.patience = None
+    assert bench.close()
+
+
 def test_a_full_pool_says_so_and_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rote.explorer.workbench.WAITING", 0)
-    bench, go = Workbench(Store(tmp_path)), threading.Event()
+    bench, begun, go = Workbench(Store(tmp_path)), threading.Barrier(3), threading.Event()
+
+    def hold() -> bool:
+        begun.wait(20)
+        return go.wait(20)
+
     with client_of(bench) as client, ThreadPoolExecutor(2) as others:
-        held = [others.submit(bench.compute, go.wait) for _ in range(2)]
-        until = time.monotonic() + 20
-        while bench._places._value and time.monotonic() < until:  # type: ignore[attr-defined]
-            time.sleep(0.01)
+        held = [others.submit(bench.compute, hold) for _ in range(2)]
+        begun.wait(20)
         answer = client.get("/api/runs")
         assert answer.status_code == 429
         assert "busy" in said(answer)

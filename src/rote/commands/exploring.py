@@ -34,10 +34,10 @@ class Explore:
 
     def __call__(self) -> int:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # two requests are computed at a time, each by one thread
-        from rote.explorer.serving import bind, server, url_of
+        from rote.explorer.serving import bind, serve, url_of
         from rote.explorer.workbench import Workbench
 
-        bench = Workbench(open_store(self.store))
+        bench = Workbench(open_store(self.store), patience=0.0)
         for model in self.models:
             bench.shelf.add_file(model)
         with bind(self.port) as listening:
@@ -45,11 +45,9 @@ class Explore:
             print(f"Rote explorer: {url}  (Ctrl-C ends it)", flush=True)
             if not self.no_open:
                 _open(url)
-            try:
-                server(bench).run(sockets=[listening])
-            except KeyboardInterrupt:
-                print("Explorer ended.", file=sys.stderr)
-        return 0
+            serve(bench, listening)
+        print("Explorer ended.", file=sys.stderr, flush=True)
+        os._exit(0)  # Python would wait for what is being computed; the store is only read, so that nothing is lost
 
 
 def _open(url: str) -> None:

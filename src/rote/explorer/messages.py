@@ -44,5 +44,9 @@ class TimeLimitError(RefusedError):
     status = 503
 
 
+class EndingError(RefusedError):
+    status = 503
+
+
 def error(status: int, text: str) -> Answer:
     return Answer({"error": " ".join(text.split())}, status_code=status)

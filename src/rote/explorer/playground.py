@@ -13,7 +13,7 @@ from pydantic import Field
 from rote.explorer.messages import Answer, Body
 from rote.explorer.plane_jobs import Job, Jobs, jobs_of
 from rote.explorer.plane_settings import PlaneSettings
-from rote.explorer.workbench import workbench
+from rote.explorer.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/api/playground", tags=["playground"])
 
@@ -79,8 +79,8 @@ def reset(body: OfJob, request: Request) -> Answer:
 @router.post("/play")
 async def play(body: Play, request: Request) -> StreamingResponse:
     """Frames as lines of JSON, until ``pause``. Closing the connection ends the job."""
-    jobs = _jobs(request)
-    lines = _lines(jobs, jobs.find(body.job), body)
+    bench, jobs = workbench(request), _jobs(request)
+    lines = _lines(bench, jobs, jobs.find(body.job), body)
     return StreamingResponse(lines, media_type="application/x-ndjson")
 
 
@@ -99,11 +99,13 @@ def stop(body: OfJob, request: Request) -> Answer:
     return Answer({"stopped": body.job})
 
 
-async def _lines(jobs: Jobs, job: Job, body: Play) -> AsyncIterator[str]:
+async def _lines(bench: Workbench, jobs: Jobs, job: Job, body: Play) -> AsyncIterator[str]:
     whole = False
     try:
         async for frame in job.play(body.updates, body.frames, body.focus):
             yield json.dumps(frame, allow_nan=False, separators=(",", ":")) + "\n"
+            if bench.ending:
+                break
         whole = True
     finally:
         if not whole:  # the reader has gone

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
+import logging
+import signal
 import socket
 import threading
 import time
@@ -49,12 +52,31 @@ def url_of(listening: socket.socket) -> str:
     return f"http://{HOST}:{listening.getsockname()[1]}/"
 
 
-def server(bench: Workbench) -> uvicorn.Server:
-    config = uvicorn.Config(
-        create_app(bench), log_level="warning", access_log=False, limit_concurrency=1024, timeout_keep_alive=20,
-        timeout_graceful_shutdown=2, ws="none", server_header=False,
-    )  # fmt: skip
-    return uvicorn.Server(config)
+class Server(uvicorn.Server):
+    """Before it waits for the requests that it still has, these are told that it ends."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+        config = uvicorn.Config(
+            create_app(bench), log_level="warning", access_log=False, limit_concurrency=1024, timeout_keep_alive=20,
+            timeout_graceful_shutdown=2, ws="none", server_header=False,
+        )  # fmt: skip
+        super().__init__(config)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.bench.end()
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what nobody reads is cut off in silence
+        await super().shutdown(sockets)
+
+
+def serve(bench: Workbench, listening: socket.socket) -> None:
+    """Answer until Ctrl-C or SIGTERM."""
+    with contextlib.suppress(KeyboardInterrupt):  # the server ends itself, and then sends the signal on
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            Server(bench).run(sockets=[listening])
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 class Explorer:
@@ -64,7 +86,7 @@ class Explorer:
         self.workbench = bench
         self._listening = bind(port)
         self.url = url_of(self._listening)
-        self._server = server(bench)
+        self._server = Server(bench)
         self._thread = threading.Thread(target=self._run, name="rote explorer", daemon=True)
         self._thread.start()
         self._wait(lambda: self._server.started)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import ParamSpec, TypeVar
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request
 
-from rote.explorer.messages import BusyError, TimeLimitError
+from rote.explorer.messages import BusyError, EndingError, TimeLimitError
 from rote.explorer.shelf import Shelf
 from rote.store import Store
 
@@ -27,14 +27,28 @@ SECONDS = 60.0  # for one computation, waiting included
 class Workbench:
     """``compute`` is for routes that answer at once, ``job`` for those that stream for as long as they train."""
 
-    def __init__(self, store: Store | None = None, shelf: Shelf | None = None, *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        shelf: Shelf | None = None,
+        *,
+        seconds: float = SECONDS,
+        patience: float | None = None,
+    ) -> None:
+        """``patience``: how long to wait, when it is closed, for what is being computed; None: until it is done."""
         self.store = store or Store()
         self.shelf = shelf or Shelf(self.store)
-        self.seconds = seconds
+        self.seconds, self.patience = seconds, patience
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="explorer")
         self._places = threading.BoundedSemaphore(WORKERS + WAITING)
         self._jobs = threading.BoundedSemaphore(JOBS)
         self._closing: list[Callable[[], None]] = []
+        self._ending: Future[None] = Future()  # done when the server is to end
+        self._closer = threading.Thread(target=self._close, name="closing", daemon=True)
+
+    @property
+    def ending(self) -> bool:
+        return self._ending.done()
 
     def compute(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """``function(...)`` in the pool. Out of time, it is given up; its place is free when it ends."""
@@ -42,12 +56,14 @@ class Workbench:
             raise BusyError("The explorer is busy with many requests. Try again in a moment.")
         future = self._pool.submit(function, *args, **kwargs)
         future.add_done_callback(lambda _: self._places.release())
-        try:
-            return future.result(self.seconds)
-        except FutureTimeoutError:
-            if not future.cancel() and future.done():  # it was the function's own
-                raise
-            raise TimeLimitError(f"Not done within {self.seconds:g} seconds. Ask for less, or try again.") from None
+        either: tuple[Future[Any], ...] = (future, self._ending)
+        wait(either, self.seconds, FIRST_COMPLETED)
+        if future.done():
+            return future.result()
+        future.cancel()
+        if self.ending:
+            raise EndingError("The explorer is being ended. Start it again: rote explore")
+        raise TimeLimitError(f"Not done within {self.seconds:g} seconds. Ask for less, or try again.")
 
     @contextlib.contextmanager
     def job(self) -> Iterator[None]:
@@ -61,19 +77,27 @@ class Workbench:
 
     def warm_up(self) -> None:
         """Import what computing needs while the page is being looked at."""
-
-        def load() -> None:
-            import rote.analyses  # noqa: F401
-
-        self._pool.submit(load)
+        self._pool.submit(importlib.import_module, "rote.analyses")
 
     def on_close(self, action: Callable[[], None]) -> None:
         """To be done when the server ends."""
         self._closing.append(action)
 
-    def close(self) -> None:
-        """End the server's work: what waits is given up, what is being computed is waited for."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def end(self) -> None:
+        """What waits is given up, and who waits for an answer is told; a second time does nothing."""
+        if not self.ending:
+            self._ending.set_result(None)
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> bool:
+        """End the server's work. Whether nothing is being computed any more, after waiting for it."""
+        self.end()
+        if self._closer.ident is None:
+            self._closer.start()
+        self._closer.join(self.patience)
+        return not self._closer.is_alive()
+
+    def _close(self) -> None:
         for action in self._closing:
             action()
         self._pool.shutdown(wait=True)
