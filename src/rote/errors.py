@@ -26,13 +26,18 @@ class UsageError(RoteError):
     exit_code = 2
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question for the end of a message, or nothing if no known name is near."""
+    nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"Did you mean {nearest[0]!r}?" if nearest else ""
+
+
 class UnknownNameError(UsageError):
     """``UnknownNameError("study", "plan", ["plane"])`` reads: Unknown study 'plan'. Did you mean 'plane'?"""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        nearest = difflib.get_close_matches(name, self.known, n=1, cutoff=0.6)
-        hint = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(self.known) or 'none yet'}."
+        hint = did_you_mean(name, self.known) or f"Known: {', '.join(self.known) or 'none yet'}."
         super().__init__(f"Unknown {kind} {name!r}{where}. {hint}")
 
 

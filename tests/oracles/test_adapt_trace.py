@@ -324,7 +324,10 @@ def test_the_advice_for_a_one_step_cell_works_as_printed(kind: str) -> None:
         (lambda m: rote.trace(m, torch.randn(2, 3, 3)), "must have the model's dtype torch.float64. Got torch.float32"),
         (lambda m: rote.trace(m, torch.randn(2, 3, 9).double()), r"the inputs are \[batch, time, 3\]. Got \(2, 3, 9\)"),
         (lambda m: rote.trace(m, torch.randn(3).double()), r"the inputs are \[batch, time, 3\]. Got \(3,\)"),
-        (lambda m: rote.trace(m, torch.full((1, 2, INPUT), torch.nan).double()), "inputs have NaN or infinite values"),
+        (
+            lambda m: rote.trace(m, torch.tensor([[[0.0, 1.0, 2.0], [3.0, torch.nan, 4.0]]]).double()),
+            r"'tokens' has NaN or infinite values, the first at \(0, 1, 1\);",
+        ),
         (lambda m: rote.trace(m, torch.zeros(1, 2, INPUT).double(), [3]), "'lengths' must lie in 1 to 2.* Got 3"),
         (
             lambda m: rote.trace(m, pack_sequence([torch.zeros(2, INPUT).double()]), [2]),

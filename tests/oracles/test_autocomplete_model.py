@@ -211,7 +211,7 @@ def test_bad_input_to_suggest_is_refused_in_one_line(text: Observations) -> None
         rote.suggest(model, "")
     with pytest.raises(UsageError, match=r"has 300 characters .* at most 200"):
         rote.suggest(model, " " + "a" * 299)
-    with pytest.raises(UsageError, match="'zzz' is not among the 50 words"):
+    with pytest.raises(UsageError, match=r"'zzz' is not among the 50 words of the model's vocabulary\. They are in"):
         rote.suggest(model, "a", target="zzz")
     with pytest.raises(UsageError, match=r"'top' must lie in 1 to 52, .* Got 0"):
         rote.suggest(model, "a", 0)

@@ -116,7 +116,7 @@ def test_wrong_input_is_refused_with_the_argument_the_value_and_the_remedy() -> 
     tokens = torch.randint(7, (2, TIME))
     wrong("Got torch.int64 (2, 6). Tokens are embedded first: vectors = embedding(tokens).", model, tokens)
     wrong("'vectors' is empty: (0, 6, 3).", model, vectors[:0])
-    wrong("'vectors' has NaN or infinite values.", model, vectors / 0)
+    wrong("'vectors' has NaN or infinite values, the first at (0, 0, 0);", model, vectors / 0)
     narrow = torch.ones(7, 4)
     wrong(
         "must be [vocabulary, input=3], as wide as 'vectors'. Got the shape (7, 4).", model, vectors, embedding=narrow

@@ -386,7 +386,7 @@ X = torch.randn(5, 1)
         (((X, X), X), {"neighbors": 0}, "'neighbors' at least 1. Got 256 and 0"),
         (((X, X), lambda a, b: a[:, 0]), {}, r"must give logits \[row, class\] or whole numbers \[row\] for 25 rows"),
         (((X, X), lambda a, b: torch.cat([a, b])), {}, r"for 25 rows. Got torch.float32 \(50, 1\)"),
-        (((X, X), lambda a, b: torch.cat([a, b / 0], -1)), {}, "NaN or infinite logits"),
+        (((X, X), lambda a, b: torch.cat([a, b / 0], -1)), {}, "What 'outputs' gave has NaN or infinite values"),
     ],
 )
 def test_wrong_input_is_refused_by_name(arguments: Any, options: dict[str, Any], message: str) -> None:

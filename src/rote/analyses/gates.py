@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rote.analyses.inputs import check_finite
 from rote.analyses.result import Result, analyses
 from rote.analyses.trace import Key, Trace, place_of
 from rote.config import one_of
@@ -234,8 +235,7 @@ def _observed(trace: Trace) -> Iterator[tuple[Key, str, str, Tensor]]:
         for key, named in series.items():
             for name, values in named.items():
                 seen = values[trace.mask].detach().cpu().double()
-                if not bool(torch.isfinite(seen).all()):
-                    raise UsageError(f"The {kind} {name!r} of layer {key} in 'trace' has NaN or infinite values.")
+                check_finite(f"The {kind} {name!r} of layer {key} in 'trace'", seen)
                 yield key, kind, name, seen
 
 

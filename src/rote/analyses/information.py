@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from rote.analyses.dependence import columns, crossed, nearest_neighbors
+from rote.analyses.inputs import check_finite
 from rote.analyses.result import Result, analyses
 from rote.errors import UsageError
 from rote.store import Column, Table
@@ -207,8 +208,7 @@ def _check(parts: list[Tensor], names: tuple[str, ...], gradients: int, neighbor
     for name, values in zip(names, parts, strict=True):
         if values.dim() < 1 or len(values) < 2:
             raise UsageError(f"{name!r} of 'inputs' must have at least two values. Got {tuple(values.shape)}.")
-        if not torch.isfinite(values).all():
-            raise UsageError(f"{name!r} of 'inputs' has NaN or infinite values; nothing can be measured on it.")
+        check_finite(f"{name!r} of 'inputs'", values)
     if gradients < 0 or neighbors < 1:
         raise UsageError(f"'gradients' must be at least 0 and 'neighbors' at least 1. Got {gradients} and {neighbors}.")
 
@@ -220,6 +220,6 @@ def _checked(predicted: Tensor, rows: int) -> Tensor:
             f"'outputs' must give logits [row, class] or whole numbers [row] for {rows} rows. "
             f"Got {predicted.dtype} {tuple(predicted.shape)}."
         )
-    if soft and not torch.isfinite(predicted).all():
-        raise UsageError("'outputs' gave NaN or infinite logits; nothing can be measured on them.")
+    if soft:
+        check_finite("What 'outputs' gave", predicted)
     return predicted

@@ -55,10 +55,7 @@ def as_model(model: Any) -> SequenceModel:
         )
     like = model.recurrent.cell(0).weight_hh
     for name, weight in model.named_parameters():
-        if not _finite(weight):
-            raise UsageError(
-                f"The weight {name!r} of the model has NaN or infinite values; nothing can be measured on it."
-            )
+        check_finite(f"The weight {name!r} of the model", weight)
         if (weight.dtype, weight.device) != (like.dtype, like.device):
             raise UsageError(
                 f"The weights of the model must agree in dtype and device. 'recurrent' has {like.dtype} on "
@@ -67,9 +64,13 @@ def as_model(model: Any) -> SequenceModel:
     return model
 
 
-def _finite(values: Tensor) -> bool:
-    """A sum is quick, and finite only if all values are; it may overflow, so that a bad sum is looked into."""
-    return bool(torch.isfinite(values.detach().sum())) or bool(torch.isfinite(values).all())
+def check_finite(what: str, values: Tensor) -> None:
+    """``what``: how the error begins, as "'weight'" or "The weight 'b' of the model"."""
+    # A sum is quick, and finite only if all values are; it may overflow, so that a bad sum is looked into.
+    if bool(torch.isfinite(values.detach().sum())) or bool(torch.isfinite(values).all()):
+        return
+    first = tuple((~torch.isfinite(values)).nonzero()[0].tolist())
+    raise UsageError(f"{what} has NaN or infinite values, the first at {first}; nothing can be measured on it.")
 
 
 def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None) -> Inputs:
@@ -122,8 +123,7 @@ def _vectors(inputs: Tensor, size: int, weight: Tensor) -> Tensor:
         inputs = inputs[None]
     if inputs.dim() != 3 or inputs.shape[2] != size:
         raise UsageError(f"Without an embedding the inputs are [batch, time, {size}]. Got {tuple(inputs.shape)}.")
-    if not _finite(inputs):
-        raise UsageError("The inputs have NaN or infinite values.")
+    check_finite("'tokens'", inputs)
     return inputs.detach()
 
 
@@ -170,6 +170,5 @@ def check_initial(model: SequenceModel, inputs: Inputs, initial: Any) -> list[St
     for value in (value for state in given for value in state):
         if value.dtype != zero[0][0].dtype:
             raise UsageError(f"'initial' must have the model's dtype {zero[0][0].dtype}. Got {value.dtype}.")
-        if not _finite(value):
-            raise UsageError("'initial' has NaN or infinite values.")
+        check_finite("'initial'", value)
     return given

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rote.analyses.inputs import check_finite
 from rote.errors import UsageError
 
 Name = str | int
@@ -43,10 +44,9 @@ def labelled_samples(
     positions = [place for place, name in enumerate(named) if inside[place] and name is not None]
     if not positions:
         raise UsageError("No position has a label: 'labels' are all None, or 'mask' leaves nothing.")
-    chosen = values.detach().cpu().double().reshape(-1, values.shape[-1]).numpy()[positions]
-    if not np.isfinite(chosen).all():
-        raise UsageError(f"'{what}' has NaN or infinite values; nothing can be measured on it.")
-    return Samples(chosen, [name for place in positions if (name := named[place]) is not None], positions, kept)
+    chosen = values.detach().cpu().double().reshape(-1, values.shape[-1])[positions]
+    check_finite(f"'{what}'", chosen)
+    return Samples(chosen.numpy(), [name for place in positions if (name := named[place]) is not None], positions, kept)
 
 
 def flat_labels(labels: Labels, argument: str, kept: Tensor) -> list[Name | None]:

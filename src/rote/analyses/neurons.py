@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from rote.analyses.inputs import check_finite
 from rote.analyses.weights import strongest_of
 from rote.cells import Cell, Recurrent
 from rote.config import one_of
@@ -44,7 +45,8 @@ def strong_neurons(
         )
     found = {}
     for layer in layers:
-        check_finite(layer.name, layer.weights)
+        for name, weight in layer.weights.items():
+            check_finite(f"{name!r} of {layer.name}", weight)
         order = _by_strength(layer, by, strongest)
         found[layer.name] = order[: max(1, round(keep * layer.size))]
     return found
@@ -137,9 +139,3 @@ def _connected(layers: list[NeuronLayer], directions: int, readout: nn.Linear | 
         if not above and readout is not None:
             layer.readers = [(readout.weight, first)]
     return layers
-
-
-def check_finite(where: str, tensors: Mapping[str, Tensor]) -> None:
-    for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-            raise UsageError(f"{name!r} of {where} has NaN or infinite values.")

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from rote.analyses.all_pairs import Measure, Norm, with_fewest_rows
 from rote.analyses.connectivity import Connectivity
-from rote.analyses.inputs import Inputs, check_lengths, shown
+from rote.analyses.inputs import Inputs, check_finite, check_lengths, shown
 from rote.analyses.target_rows import Of, check_targets
 from rote.cells import mask_of
 from rote.errors import UsageError
@@ -124,8 +124,7 @@ def _checked(vectors: Any, lengths: Any, table: Tensor | None) -> Inputs:
         )
     if not vectors.numel():
         raise UsageError(f"'vectors' is empty: {tuple(vectors.shape)}. Give at least one sequence of one step.")
-    if not bool(torch.isfinite(vectors).all()):
-        raise UsageError("'vectors' has NaN or infinite values.")
+    check_finite("'vectors'", vectors)
     if table is not None and (table.dim() != 2 or table.shape[1] != vectors.shape[2]):
         raise UsageError(
             f"'embedding' must be [vocabulary, input={vectors.shape[2]}], as wide as 'vectors'. "

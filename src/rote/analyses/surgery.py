@@ -14,7 +14,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from rote.analyses.neurons import Strength, check_finite, neuron_layers, strong_neurons
+from rote.analyses.inputs import check_finite
+from rote.analyses.neurons import Strength, neuron_layers, strong_neurons
 from rote.analyses.result import analyses
 from rote.errors import UnknownNameError, UsageError
 
@@ -83,7 +84,8 @@ def substitute(
     made = copy.deepcopy(into)
     here, there = _tensors(into), _tensors(source)
     names = _of_part(part, here, there)
-    check_finite("source", {name: there[name] for name in names})
+    for name in names:
+        check_finite(f"{name!r} of source", there[name])
     fresh: dict[tuple[int, int], Tensor] = {}
     for name in names:
         # A new tensor, not new values: what is tied to the old one outside the part stays as it was.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
+from rote.analyses.inputs import check_finite
 from rote.analyses.labels import Name
 from rote.analyses.result import Result, analyses
 from rote.errors import UsageError
@@ -184,7 +185,7 @@ def neuron_graph(
     edges = torch.stack([strong // matrix.shape[1], strong % matrix.shape[1]], dim=1)
     weights = matrix.flatten()[strong]
     if len(weights) == 0:
-        raise UsageError("All of 'weight' is zero: there is no edge.")
+        raise UsageError(f"All of 'weight' is zero: there is no edge. Got a matrix {tuple(matrix.shape)} of zeros.")
     absolute = matrix.abs()
     in_degree = edges[:, 0].bincount(minlength=matrix.shape[0])
     out_degree = edges[:, 1].bincount(minlength=matrix.shape[1])
@@ -217,8 +218,7 @@ def as_matrix(weight: Any) -> Tensor:
         raise UsageError(
             f"'weight' must be a matrix [receiver, sender] of numbers. Got {tuple(matrix.shape)} of {matrix.dtype}."
         )
-    if not bool(torch.isfinite(matrix).all()):
-        raise UsageError("'weight' has NaN or infinite values; nothing can be measured on it.")
+    check_finite("'weight'", matrix)
     return matrix
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from rote.cells import Initialization, Recurrent
 from rote.cells.stacked import with_weights
-from rote.errors import UsageError
+from rote.errors import UsageError, did_you_mean
 from rote.models.drawing import drawn_from
 from rote.models.many_words import words_loss
 from rote.models.ragged import Packing, run_ragged
@@ -89,8 +89,9 @@ class AutocompleteModel(SequenceModel):
         """The output that stands for a word; one that is not in the vocabulary is refused."""
         found = self._outputs.get(word)
         if found is None:
-            words = len(self.vocabulary) - UNKNOWN - 1
-            raise UsageError(f"The word {word!r} is not among the {words} words of the model's vocabulary.")
+            words = self.vocabulary[UNKNOWN + 1 :]
+            hint = did_you_mean(word, words) or "They are in model.vocabulary."
+            raise UsageError(f"The word {word!r} is not among the {len(words)} words of the model's vocabulary. {hint}")
         return found
 
     def targets(self, text: str) -> Int[Tensor, "1 time"]:

@@ -212,8 +212,9 @@ class EncoderDecoder(nn.Module):
     @classmethod
     def together(cls, models: Sequence[EncoderDecoder]) -> EncoderDecoder:
         """Populations of the same architecture as one."""
-        if len({model.config for model in models}) != 1:
-            raise UsageError("Only models of one architecture can be put together.")
+        kinds = {model.config for model in models}
+        if len(kinds) != 1:
+            raise UsageError(f"Only models of one architecture can be put together, at least one. Got {len(kinds)}.")
         return models[0]._with([model.state_dict() for model in models])
 
     def encoder_of(self, replica: int) -> SequenceModel:

@@ -99,7 +99,7 @@ class CNNConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "depths", "hidden")
         if not self.depths:
-            raise UsageError("'depths' of CNNConfig must name at least one convolution.")
+            raise UsageError("'depths' of CNNConfig must name at least one convolution, such as 32,64. Got none.")
         below_one(self, "dropout")
 
 
