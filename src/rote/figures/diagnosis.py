@@ -7,6 +7,9 @@ import altair as alt
 from rote.figures.figure import Figure, columns_of, describe, figures
 from rote.store import Table
 
+LEVELS = {"all": "all units", "target": "target of the group", "majority": "majority"}
+WIDTH = 420
+
 
 @figures.register("diagnosis")
 def diagnosis(table: Table) -> Figure:
@@ -17,13 +20,20 @@ def diagnosis(table: Table) -> Figure:
         for row in rows
     ]
     *growing, _ = spread  # the last row is all units
-    labels = {"all": "all units", "target": "target of the group", "majority": "majority"}
     levels = [
         {"level": table.options[name], "label": label, "from": growing[0]["units"]}
-        for name, label in labels.items()
+        for name, label in LEVELS.items()
         if name in table.options
     ]
-    most = len(growing)
+    marked = alt.Chart(alt.NamedData("levels"))
+    rules = marked.mark_rule(style="reference").encode(y="level:Q")
+    notes = marked.mark_text(style="note", align="left", dx=8).encode(x=alt.value(WIDTH), y="level:Q", text="label:N")
+    chart = alt.layer(rules, notes, *_curve(len(growing))).properties(width=WIDTH, height=240)
+    return Figure(chart, {"rows": growing, "levels": levels}, describe(table))
+
+
+def _curve(most: int) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
+    """Spread, line and points of the accuracies with up to so many units."""
     every = max(1, most // 10)
     x = alt.X(
         "units:Q",
@@ -39,11 +49,8 @@ def diagnosis(table: Table) -> Figure:
         alt.Tooltip("accuracy:Q", format=".3f"),
         alt.Tooltip("spread:Q", title="± over the splits", format=".3f"),
     ]
-    interval = base.mark_rule(style="frame").encode(y="low:Q", y2="high:Q")
-    line = base.mark_line(style="summary").encode(y=y)
-    points = base.mark_point(style="summary-point", filled=True, size=36).encode(y=y, tooltip=tips)
-    marked = alt.Chart(alt.NamedData("levels"))
-    rules = marked.mark_rule(style="reference").encode(y="level:Q")
-    notes = marked.mark_text(style="note", align="left", dx=8).encode(x=alt.value(420), y="level:Q", text="label:N")
-    chart = alt.layer(rules, notes, interval, line, points).properties(width=420, height=240)
-    return Figure(chart, {"rows": growing, "levels": levels}, describe(table))
+    return (
+        base.mark_rule(style="frame").encode(y="low:Q", y2="high:Q"),
+        base.mark_line(style="summary").encode(y=y),
+        base.mark_point(style="summary-point", filled=True, size=36).encode(y=y, tooltip=tips),
+    )

@@ -69,11 +69,11 @@ def heat_map(
 
     NaN is left blank; ``dots`` are (row, column) pairs to be marked, where there are few enough numbers to see them."""
     few = values.size <= READABLE
-    data = _rectangles(values, rows, columns) if few else _image(values, shades)
     x = alt.X("left:Q", scale=_scale(values.shape[1]), axis=_axis(columns, 16), title=columns.title)
     y = alt.Y("top:Q", scale=_scale(values.shape[0], down=True), axis=_axis(rows, 24), title=rows.title)
     color = _color(shades, measure)
     base = alt.Chart(alt.NamedData(key))
+    drawn: dict[str, Rows] = {key: _rectangles(values, rows, columns) if few else _image(values, shades)}
     if few:
         tips = [
             alt.Tooltip("row:N", title=rows.title),
@@ -81,18 +81,19 @@ def heat_map(
             alt.Tooltip("value:Q", title=measure, format=".4~g"),
         ]
         marks = [base.mark_rect().encode(x=x, x2="right:Q", y=y, y2="bottom:Q", color=color, tooltip=tips)]
-        if dots:
-            data_of_dots = alt.Chart(alt.NamedData(f"{key}-dots"))
-            marks.append(data_of_dots.mark_circle(style="summary-point", size=9).encode(x=x, y=y))
     else:
         image = base.mark_image(smooth=False, aspect=False)
         marks = [
             image.encode(x=x, x2="right:Q", y=y, y2="bottom:Q", url="url:N"),
             base.mark_point(size=0).encode(x=x, y=y, color=color),  # only for the legend of the shades
         ]
+    if few and dots:
+        drawn[f"{key}-dots"] = [{"left": column, "top": row} for row, column in dots]
+        marks.append(
+            alt.Chart(alt.NamedData(f"{key}-dots")).mark_circle(style="summary-point", size=9).encode(x=x, y=y)
+        )
     size = {"width": width or _extent(values.shape[1]), "height": height or _extent(values.shape[0])}
-    marked = {f"{key}-dots": [{"left": column, "top": row} for row, column in dots]} if dots and few else {}
-    return alt.layer(*marks).properties(**size), {key: data, **marked}
+    return alt.layer(*marks).properties(**size), drawn
 
 
 def sequences_beside_each_other(table: Table, rows: Rows, panel: Callable[[Any], Drawn]) -> Figure:

@@ -21,6 +21,7 @@ from rote.store import Table
 
 LEVELS = 51  # shades of a heat map, one per 0.02; the exact probabilities are in the table
 ROW_WIDTH = 860  # of a row of panels
+CLASSES = {1: "positive (Y1 = 1)", 0: "negative (Y1 = 0)"}
 
 _GUIDES = {
     "corner": [{"left": 0.0, "right": 1.0, "bottom": 0.0, "top": 1.0}],
@@ -32,9 +33,18 @@ _GUIDES = {
 @figures.register("plane-data")
 def plane_data(table: Table) -> Figure:
     """The samples of both classes, and the corner that training never shows (Figure 4)."""
-    names = {1: "positive (Y1 = 1)", 0: "negative (Y1 = 0)"}
-    points = [{**row, "class": names[row["y"]]} for row in columns_of(table, "x1", "x2", "y", "part")]
-    classes = list(names.values())
+    points = [{**row, "class": CLASSES[row["y"]]} for row in columns_of(table, "x1", "x2", "y", "part")]
+    label = (
+        alt.Chart(alt.NamedData("corner"))
+        .mark_text(style="strong-note", text="held out (hollow)", align="right", baseline="bottom", dy=-6)
+        .encode(x="right:Q", y="top:Q")
+    )
+    chart = alt.layer(_samples(), _compositional(), _outline("corner"), label).properties(width=340, height=340)
+    return Figure(chart, {"points": points, **_GUIDES}, describe(table))
+
+
+def _samples() -> alt.Chart:
+    classes = list(CLASSES.values())
     color = alt.Color(
         "class:N",
         scale=alt.Scale(domain=classes, range=[POSITIVE, NEGATIVE]),
@@ -42,31 +52,22 @@ def plane_data(table: Table) -> Figure:
     )
     axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], format=".1f")
     solid = alt.condition("datum.part === 'training'", alt.value(0.8), alt.value(0.0))
-    samples = (
-        alt.Chart(alt.NamedData("points"))
-        .mark_point(size=30, strokeWidth=1.2)
-        .encode(
-            x=alt.X("x1:Q", scale=_unit_scale(), title="X1", axis=axis),
-            y=alt.Y("x2:Q", scale=_unit_scale(), title="X2", axis=axis),
-            shape=alt.Shape("class:N", scale=alt.Scale(domain=classes, range=["circle", "triangle-up"])),
-            stroke=color,
-            fill=color,
-            fillOpacity=solid,
-            tooltip=[
-                alt.Tooltip("x1:Q", title="X1", format=".3f"),
-                alt.Tooltip("x2:Q", title="X2", format=".3f"),
-                alt.Tooltip("class:N"),
-                alt.Tooltip("part:N"),
-            ],
-        )
+    marks = alt.Chart(alt.NamedData("points")).mark_point(size=30, strokeWidth=1.2)
+    drawn: alt.Chart = marks.encode(
+        x=alt.X("x1:Q", scale=_unit_scale(), title="X1", axis=axis),
+        y=alt.Y("x2:Q", scale=_unit_scale(), title="X2", axis=axis),
+        shape=alt.Shape("class:N", scale=alt.Scale(domain=classes, range=["circle", "triangle-up"])),
+        stroke=color,
+        fill=color,
+        fillOpacity=solid,
+        tooltip=[
+            alt.Tooltip("x1:Q", title="X1", format=".3f"),
+            alt.Tooltip("x2:Q", title="X2", format=".3f"),
+            alt.Tooltip("class:N"),
+            alt.Tooltip("part:N"),
+        ],
     )
-    label = (
-        alt.Chart(alt.NamedData("corner"))
-        .mark_text(style="strong-note", text="held out (hollow)", align="right", baseline="bottom", dy=-6)
-        .encode(x="right:Q", y="top:Q")
-    )
-    chart = alt.layer(samples, _compositional(), _outline("corner"), label).properties(width=340, height=340)
-    return Figure(chart, {"points": points, **_GUIDES}, describe(table))
+    return drawn
 
 
 @figures.register("plane-boundaries")
