@@ -36,8 +36,7 @@ LEXICON_SENTENCES, LEXICON_PASSES = 10_000, 6  # p. 195-199
 LEXICON_STREAMS = (27_534, 27_354, 27_454)  # the one length of the stream, as given on p. 195-197, 196-199, 204-205
 
 # Elman 1990, the lexicon: errors of the trained network.
-LEXICON_ERROR = 0.88  # "RMS" on actual successors, p. 199; an output of all zeros has 1.0
-LEXICON_START = 15.5  # the same before training
+LEXICON_ERROR = 0.88  # "RMS" on actual successors, p. 199 (15.5 before training); an output of all zeros has 1.0
 LEXICON_LIKELIHOOD, LEXICON_LIKELIHOOD_SD = 0.053, 0.100  # "RMS" against likelihood vectors
 LEXICON_COSINE, LEXICON_COSINE_SD = 0.916, 0.123  # mean cosine with likelihood vectors
 

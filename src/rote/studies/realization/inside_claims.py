@@ -278,7 +278,7 @@ CLAIMS = (
     Claim(
         "lookup-strong-groups", "realization", "Section 4.1",
         "Nearly all units of the guided models' functional group are among the 5 % with the strongest weights.",
-        "93 %",
+        f"{100 * published.STRONG_GROUP_UNITS:.0f} %",
         (
             Measurement(
                 "Share of the group among the strongest units, guided",
