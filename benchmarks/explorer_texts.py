@@ -51,9 +51,9 @@ POINTED = """async ([first, empty]) => {
 }"""
 
 
-def seconds(action: Callable[[], object]) -> float:
+def seconds(action: Callable[..., object], *given: object) -> float:
     start = time.perf_counter()
-    action()
+    action(*given)
     return time.perf_counter() - start
 
 
@@ -68,17 +68,14 @@ def served(url: str, rounds: int, grid: Grid) -> None:
         reader = Reader.of(rote.load_autocomplete(name))
         body = {"model": name, "text": TEXT}
         asked(url, "api/connectivity", body)
-        pairs = [
-            (seconds(lambda: asked(url, "api/connectivity", body)), seconds(lambda: link(reader, TEXT)))  # noqa: B023
-            for _ in range(rounds)
-        ]
+        pairs = [(seconds(asked, url, "api/connectivity", body), seconds(link, reader, TEXT)) for _ in range(rounds)]
         row(grid, f"connectivity of 200 characters, {name}", pairs, "1500 ms", "rote's own")
         keys = []
         for count in range(150, 150 + 4 * rounds):
             longer = {"model": name, "text": TEXT[:count], "since": count - 1}
             whole = reader.read(TEXT[:count], 400)
-            again = seconds(lambda: Trails().follow(reader, whole))  # noqa: B023
-            keys.append((seconds(lambda: asked(url, "api/autocomplete", longer)), again))  # noqa: B023
+            again = seconds(Trails().follow, reader, whole)
+            keys.append((seconds(asked, url, "api/autocomplete", longer), again))
         row(grid, f"one more key, answer, {name}", keys[2:], "50 ms", "the whole text again")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -29,6 +31,30 @@ class Opener:
         page = self.opened(f"{self.server.url}#/{view}", **settings).page
         expect(page.locator("#view .view")).to_be_attached()
         return page
+
+
+TAKEN = """async ([name, values, mark]) => {
+    const { view } = await import(`/static/views/${name}.js`);
+    const { liveApi, Recording } = await import("/static/lib/api.js");
+    const root = document.createElement("section");
+    root.className = `view-${name}`;
+    document.querySelector("#view").append(root);
+    const state = { get: () => values, set() {} };
+    const context = { api: liveApi(new Recording()), state, announce() {}, fail(error) { throw error; } };
+    const mounted = view.mount(root, context);
+    while (!root.dataset[mark]) await new Promise((done) => setTimeout(done, 20));
+    const taken = { data: mounted.data(), drawn: new XMLSerializer().serializeToString(mounted.svg()) };
+    mounted.unmount();
+    root.remove();
+    return JSON.stringify(taken);
+}"""
+
+
+def taken_from(page: Page, view: str, values: dict[str, str], mark: str) -> dict[str, Any]:
+    """What a view with this state gives to be taken away, ``data`` and the picture ``drawn``, as soon as it is marked:
+    as soon as its section has the data attribute ``mark``."""
+    taken: dict[str, Any] = json.loads(page.evaluate(TAKEN, [view, values, mark]))
+    return taken
 
 
 def assert_accessible(page: Page) -> None:

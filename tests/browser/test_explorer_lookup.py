@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 
 import pytest
-from explorer_server import Opener, assert_accessible
+from explorer_server import Opener, assert_accessible, taken_from
 from playwright.sync_api import Page, expect
 
 from rote.explorer.lookup_models import LookupModel
@@ -132,24 +131,7 @@ def test_the_units_of_a_functional_group_are_marked(explorer: Opener) -> None:
 
 def test_what_is_shown_can_be_taken_away(explorer: Opener) -> None:
     page = opened(explorer)
-    found = page.evaluate(
-        """async () => {
-            const { view } = await import("/static/views/lookup.js");
-            const { liveApi, Recording } = await import("/static/lib/api.js");
-            const root = document.createElement("section");
-            document.querySelector("#view").append(root);
-            const state = { get: () => ({ composition: "000 t1 ." }), set() {} };
-            const api = liveApi(new Recording());
-            const mounted = view.mount(root, { api, state, announce() {}, fail(error) { throw error; } });
-            while (!root.dataset.composition) await new Promise((done) => setTimeout(done, 20));
-            const data = mounted.data();
-            const drawn = new XMLSerializer().serializeToString(mounted.svg());
-            mounted.unmount();
-            root.remove();
-            return JSON.stringify({ data, drawn });
-        }"""
-    )
-    taken = json.loads(found)
+    taken = taken_from(page, "lookup", {"composition": "000 t1 ."}, "composition")
     assert {len(row) for row in taken["data"]["rows"]} == {len(taken["data"]["columns"])}
     kinds = {(row[0], row[1]) for row in taken["data"]["rows"]}
     assert kinds == {

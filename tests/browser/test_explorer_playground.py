@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from explorer_server import Opener, assert_accessible
+from explorer_server import Opener, assert_accessible, taken_from
 from playwright.sync_api import Page, expect
 from watched_page import Watched
 
@@ -151,26 +150,7 @@ def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:
 def test_what_is_shown_can_be_taken_away(explorer: Opener) -> None:
     page = shown(explorer, f"{SMALL}&step=2")
     expect(page.locator(".view")).to_have_attribute("data-step", "2")
-    found = page.evaluate(
-        """async () => {
-            const { view } = await import("/static/views/playground.js");
-            const root = document.createElement("section");
-            root.className = "view-playground";
-            document.querySelector("#view").append(root);
-            const { liveApi, Recording } = await import("/static/lib/api.js");
-            const state = { get: () => ({ seeds: "1", hidden: "2" }), set() {} };
-            const api = liveApi(new Recording());
-            const context = { api, state, announce() {}, fail(error) { throw error; } };
-            const mounted = view.mount(root, context);
-            while (!root.dataset.step) await new Promise((done) => setTimeout(done, 20));
-            const data = mounted.data();
-            const drawn = new XMLSerializer().serializeToString(mounted.svg());
-            mounted.unmount();
-            root.remove();
-            return JSON.stringify({ data, drawn });
-        }"""
-    )
-    taken = json.loads(found)
+    taken = taken_from(page, "playground", {"seeds": "1", "hidden": "2"}, "step")
     assert taken["data"]["columns"][:3] == ["step", "seed", "training loss"]
     assert [len(row) for row in taken["data"]["rows"]] == [len(taken["data"]["columns"])]
     assert taken["drawn"].count("<image") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -138,16 +139,35 @@ def test_groups_are_those_of_the_analysis_and_found_once(monkeypatch: pytest.Mon
     data = LookupData({"all": rows}, symbols, "cpu")
     batch = data.whole("all", 1)
     with torch.no_grad():
-        states = models["baseline"].model(batch.tokens, batch.mask, batch.targets, data.start).encoded[0]
+        states = models["baseline"].model.double()(batch.tokens, batch.mask, batch.targets, data.start).encoded[0]
     labels = [
         [symbol if symbol.startswith("t") else None for symbol in row.inputs] + [None] * (4 - len(row.inputs))
         for row in rows
     ]
-    probe = diagnose(states, labels, splits=1)
+    probe = diagnose(states.round(decimals=6), labels, splits=1)
     of_table = found["baseline"][0]
     assert (of_table["part"], of_table["of"], of_table["label"]) == ("encoder", "state", "table")
     assert of_table["units"] == list(probe.group)
     assert of_table["accuracy"] == probe.accuracy
+
+
+def test_groups_do_not_depend_on_the_last_bits_of_the_activations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which these are depends on the number of threads; in float64 they are far behind the digits that are kept."""
+    config = small()
+    symbols = config.task.vocabulary()
+    model = LookupModel(EncoderDecoder(config.model, len(symbols[0]), len(symbols[1]), (0,)), config.task)
+    seen: list[torch.Tensor] = []
+
+    def watched(values: torch.Tensor, labels: list[str], **options: Any) -> Any:
+        seen.append(values)
+        return diagnose(values, labels, **options)
+
+    monkeypatch.setattr("rote.analyses.diagnose", watched)
+    model.groups(threading.Event())
+    assert len(seen) > 2
+    for values in seen:
+        assert values.dtype == torch.float64
+        assert torch.equal(values, (values * (1 + 2**-48)).round(decimals=6))
 
 
 def test_a_search_that_lasts_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 from api_client import TestClient
 
-from rote.explorer.views import STATIC, VIEWS, present
+from rote.explorer.views import STATIC, VIEWS
 
 
 def test_the_page_loads_only_from_its_own_server(client: TestClient) -> None:
@@ -20,9 +20,10 @@ def test_the_page_loads_only_from_its_own_server(client: TestClient) -> None:
 
 def test_only_views_that_exist_are_listed_in_order(client: TestClient) -> None:
     listed = [view["name"] for view in client.get("/api/session").json()["views"]]
-    assert listed == [view.name for view in VIEWS if (STATIC / "views" / f"{view.name}.js").exists()]
-    assert "runs" in listed
-    assert [view.name for view in present()] == listed
+    assert listed == [view.name for view in VIEWS]
+    assert {path.name for path in (STATIC / "views").glob("*.*")} == {
+        f"{name}.{kind}" for name in listed for kind in ("js", "css")
+    }
 
 
 def test_the_bundled_models_stand_on_the_shelf(client: TestClient) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import sys
 import traceback
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import rote
 from rote.errors import RoteError, UnknownNameError
 from rote.explorer.messages import Answer, Key, RefusedError, error
 from rote.explorer.safety import Guard
-from rote.explorer.views import STATIC, present, routers
+from rote.explorer.views import STATIC, VIEWS, routers
 from rote.explorer.workbench import Workbench, workbench
 
 HOUSE = Path(rote.__file__).parent / "report" / "assets"  # colors, type and tables are those of the report
@@ -34,10 +35,8 @@ shell = APIRouter(prefix="/api", tags=["shell"])
 @shell.get("/session")
 def session(request: Request) -> dict[str, Any]:
     """What the page needs to start: its views, and where the runs are."""
-    views = [
-        {"name": view.name, "title": view.title, "about": view.about, "style": _style(view.name)} for view in present()
-    ]
-    return {"version": rote.__version__, "store": str(workbench(request).store.root), "views": views}
+    store = str(workbench(request).store.root)
+    return {"version": rote.__version__, "store": store, "views": [asdict(view) for view in VIEWS]}
 
 
 @shell.get("/models")
@@ -83,10 +82,6 @@ def create_app(bench: Workbench | None = None) -> FastAPI:
     _tell_errors(app)
     app.add_middleware(Guard)
     return app
-
-
-def _style(view: str) -> bool:
-    return (STATIC / "views" / f"{view}.css").is_file()
 
 
 def _tell_errors(app: FastAPI) -> None:

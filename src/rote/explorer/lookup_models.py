@@ -5,6 +5,7 @@ They come from finished runs of ``lookup-accuracy`` in the store; a small pair c
 
 from __future__ import annotations
 
+import copy
 import functools
 import threading
 from collections import OrderedDict
@@ -31,6 +32,7 @@ SHOWN = 3  # answers of a step, best first
 SPLITS = 1  # random divisions of the samples when functional groups are looked for, as in the preset quick
 KEPT = 6  # pairs in memory
 SEARCHES = 8  # for functional groups that are under way or wait
+DIGITS = 6  # of activations: what the last bits are depends on the number of threads, and a group of units on them
 Groups = dict[str, list[dict[str, Any]]]
 
 
@@ -76,7 +78,7 @@ class LookupModel:
         from rote.analyses import diagnose
         from rote.studies.realization.inside_measures import InsideModel, position_labels
 
-        inside = InsideModel(self.model, self.task)
+        inside = InsideModel(copy.deepcopy(self.model).double(), self.task)
         tables, steps, _, _ = position_labels(inside.rows["known"])
         traces = inside.traces["known"]
         state = traces["encoder"].hidden[0]
@@ -92,7 +94,7 @@ class LookupModel:
         for part, of, label, values, labels in asked:
             if closed.is_set() or not threading.main_thread().is_alive():
                 raise InterruptedRunError("The explorer was stopped.")
-            probe = diagnose(values, labels, splits=SPLITS)
+            probe = diagnose(values.round(decimals=DIGITS), labels, splits=SPLITS)
             found.append(
                 {
                     "part": part, "of": of, "label": label, "units": list(probe.group), "accuracy": probe.accuracy,

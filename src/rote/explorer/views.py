@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +29,5 @@ VIEWS = (
 )
 
 
-def present() -> list[View]:
-    """The views that can be opened."""
-    return [view for view in VIEWS if (STATIC / "views" / f"{view.name}.js").is_file()]
-
-
 def routers() -> list[APIRouter]:
-    modules = [f"rote.explorer.{view.name}" for view in VIEWS]
-    return [importlib.import_module(name).router for name in modules if importlib.util.find_spec(name)]
+    return [importlib.import_module(f"rote.explorer.{view.name}").router for view in VIEWS]

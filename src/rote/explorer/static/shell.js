@@ -49,7 +49,7 @@ async function show(chosen) {
   const opening = (open = { view: chosen });
   mark(chosen);
   fill(main, h("p", { class: "loading" }, `Opening ${chosen.title} …`));
-  if (chosen.style) await style(`/static/views/${chosen.name}.css`);
+  await style(`/static/views/${chosen.name}.css`);
   const { view } = await import(`./views/${chosen.name}.js`);
   if (open !== opening) return;
   const recording = new Recording();

@@ -88,24 +88,6 @@ export function select(options, chosen, onchange, attributes) {
   return h("select", { ...attributes, onchange: (event) => onchange(event.target.value) }, made);
 }
 
-// Arrow keys, Home and End move the focus among the items; Tab leaves the group. items: () => elements.
-export function roving(container, items, options = {}) {
-  const [back, forth] = options.vertical ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
-  const reset = () => items().forEach((item, index) => item.setAttribute("tabindex", index ? "-1" : "0"));
-  container.addEventListener("keydown", (event) => {
-    const all = items();
-    const at = all.indexOf(document.activeElement);
-    const to = { [back]: at - 1, [forth]: at + 1, Home: 0, End: all.length - 1 }[event.key];
-    if (at < 0 || to === undefined) return;
-    event.preventDefault();
-    const next = all[Math.max(0, Math.min(all.length - 1, to))];
-    all.forEach((item) => item.setAttribute("tabindex", item === next ? "0" : "-1"));
-    next.focus();
-  });
-  reset();
-  return reset;
-}
-
 // 0.0123 -> "0.0123", 1234567 -> "1.23e+6": three figures, as the report shows numbers.
 export function number(value, figures = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";

@@ -86,7 +86,7 @@ export function boundary(values, side) {
 }
 
 // A canvas in sharp pixels: returns its pen, in units of the page. Keeps a canvas that has its size already.
-export function penOf(canvas, width, height) {
+function penOf(canvas, width, height) {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
