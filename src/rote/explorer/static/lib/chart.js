@@ -8,7 +8,7 @@
 import { category, dash, onTheme } from "./color.js";
 import { h, number, svg } from "./dom.js";
 
-const MARGIN = { top: 10, right: 16, bottom: 38, left: 56 };
+const MARGIN = { top: 10, right: 16, bottom: 38, left: 64 };
 const SIZE = 11;
 
 function ticks(low, high, wanted) {

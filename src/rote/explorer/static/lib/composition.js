@@ -2,7 +2,7 @@
 import { h, uniqueId } from "./dom.js";
 
 // What stands under the caret, and what could stand there.
-export function completion(text, caret, task) {
+function completion(text, caret, task) {
   const start = text.lastIndexOf(" ", caret - 1) + 1;
   const typed = text.slice(start, caret);
   const first = !text.slice(0, start).trim();

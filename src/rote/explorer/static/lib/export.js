@@ -13,7 +13,7 @@ const KINDS = [
   ["link", "Copy link", "Opens this view as it is"],
 ];
 
-export function save(name, content) {
+function save(name, content) {
   const url = URL.createObjectURL(content);
   const link = h("a", { href: url, download: name });
   document.body.append(link);
@@ -22,7 +22,7 @@ export function save(name, content) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-export function csv({ columns, rows }) {
+function csv({ columns, rows }) {
   const cell = (value) => {
     const text = value === null || value === undefined ? "" : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,6 +1,7 @@
 // What the views on texts share: the field for the text, the choice of a model and of its checkpoint.
 import { debounce, h, percent, select, uniqueId } from "./dom.js";
 
+const GROUPS = [["yours", "Yours"], ["bundled", "Bundled"], ["store", "In the store"]]; // of models
 const LIMIT = 400; // symbols that the server reads
 
 // A probability; a small one is not shown as none.
@@ -45,13 +46,17 @@ export function textField({ label, value, wait, onchange, rows = 3, limit = LIMI
 export function modelPicker({ shelf, chosen, onchange, label }) {
   const model = () => shelf.find((candidate) => candidate.key === chosen.key);
   const slot = h("span", { class: "checkpoint" });
-  const options = shelf.map((item) => [item.key, item.title]);
-  if (!model()) options.push([chosen.key, `${chosen.key} (not here)`]);
-  const choice = select(options, chosen.key, (key) => {
+  const choice = select([], chosen.key, (key) => {
     chosen = { key, checkpoint: null };
     slider();
     onchange(chosen);
   }, { "aria-label": label });
+  const option = (item) => h("option", { value: item.key, selected: item.key === chosen.key }, item.title);
+  for (const [group, name] of GROUPS) {
+    const members = shelf.filter((item) => item.group === group);
+    if (members.length) choice.append(h("optgroup", { label: name }, members.map(option)));
+  }
+  if (!model()) choice.append(option({ key: chosen.key, title: `${chosen.key} (not here)` }));
 
   function slider() {
     const steps = (model() && model().checkpoints) || [];

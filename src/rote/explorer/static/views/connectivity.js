@@ -1,25 +1,19 @@
 // Which characters does a prediction rest on? Linked rows of one text, one per model.
 import { onTheme } from "../lib/color.js";
-import { debounce, fill, h, latest, number, percent, select } from "../lib/dom.js";
-import { glyphs, moved, named } from "../lib/glyphs.js";
+import { debounce, fill, h, select } from "../lib/dom.js";
+import { moved } from "../lib/glyphs.js";
 import { matrixPanel } from "../lib/matrices.js";
 import { Matrix } from "../lib/matrix.js";
-import { colorBar, shade, textPicture } from "../lib/shades.js";
-import { modelName, parseModel, titleOf } from "../lib/models.js";
-import { chance, modelPicker, textField } from "../lib/textview.js";
+import { modelName, parseModel } from "../lib/models.js";
+import { colorBar, textPicture } from "../lib/shades.js";
+import { chance, textField } from "../lib/textview.js";
 import { guidedWalk } from "../lib/walk.js";
+import { numbersTable } from "./connectivity/numbers.js";
+import { ASKED, OPTIONS } from "./connectivity/options.js";
+import { clear, pending, rowMaker } from "./connectivity/rows.js";
+import { shading } from "./connectivity/shading.js";
 
 const START = { at: 106, models: 3 };
-const OPTIONS = {
-  view: { label: "Show", values: [["row", "what an output draws on"], ["column", "what an input influences"], ["matrix", "the full matrix"]] },
-  unit: { label: "Shade", values: [["characters", "characters"], ["words", "whole words"]] },
-  norm: { label: "Measure", values: [["l2", "norm"], ["squared", "squared norm"], ["signed", "signed: gradient × input"]] },
-  wrt: { label: "Gradient at", values: [["one_hot", "one-hot input"], ["embedding", "embedding"]] },
-  of: { label: "Of the", values: [["logit", "logit"], ["log_probability", "log probability"]] },
-  scale: { label: "Darkest is", values: [["position", "the largest here"], ["model", "the model's largest"], ["all", "the largest of all models"]] },
-  ask: { label: "Asked about", values: [["text", "the text's own word"], ["choice", "the first suggestion"], ["word", "this word …"]] },
-};
-const ASKED = ["norm", "wrt", "of", "ask"]; // what the server has to know
 
 export const view = {
   name: "connectivity",
@@ -36,52 +30,15 @@ export const view = {
     let rows = [];
     let legend = null; // what the colors mean
     const ends = [];
-    const whole = () => chosen.unit === "words";
-    const along = () => (chosen.view === "column" ? "column" : "row");
-    const signed = () => chosen.norm === "signed";
 
-    // Rows: one model each.
-    function makeRow(model) {
-      const row = { model, answer: null, matrix: null };
-      row.title = () => titleOf(row.model, shelf);
-      row.ask = latest((signal, body) => context.api.post("/api/connectivity", body, { signal }));
-      row.text = glyphs({
-        label: `Text as ${row.title()} reads it`,
-        onpoint: (place) => (pinned ? read(place) : go(place)),
-        onpress: press,
-        onleave: () => read(null),
-        onkey: (event) => key(event, row),
-      });
-      row.suggestions = h("ol", { class: "suggestions", "aria-label": `Suggestions of ${row.title()}` });
-      row.target = h("span", { class: "rank" });
-      row.readout = h("span", { class: "row-readout" });
-      row.notes = h("p", { class: "row-notes", hidden: true });
-      row.waiting = h("span", { class: "row-waiting", hidden: true }, "computing …");
-      row.element = h("article", { class: "text-row", "aria-label": row.title() });
-      drawRow(row);
-      return row;
-    }
-
-    function drawRow(row) {
-      const picker = modelPicker({
-        shelf, chosen: row.model, label: "Model of this row", onchange: (model) => {
-          row.model = model;
-          row.text.element.setAttribute("aria-label", `Text as ${row.title()} reads it`);
-          row.suggestions.setAttribute("aria-label", `Suggestions of ${row.title()}`);
-          row.element.setAttribute("aria-label", row.title());
-          remember();
-          load(row);
-        },
-      });
-      const button = (sign, name, action) => h("button", { type: "button", class: "small", "aria-label": name, title: name, onclick: action }, sign);
-      fill(
-        row.element,
-        h("header", {}, picker, row.waiting, h("span", { class: "row-tools" },
-          button("↑", "Move this row up", () => shift(row, -1)), button("↓", "Move this row down", () => shift(row, 1)), button("×", "Remove this row", () => remove(row)))),
-        h("div", { class: "row-line" }, row.suggestions, row.target),
-        row.text.element, row.notes, row.readout,
-      );
-    }
+    const { along, signed, placeIn, paintRow, tell, legend: meaning } = shading(chosen, { rows: () => rows, at: () => at, reading: () => reading });
+    const makeRow = rowMaker(context, () => shelf, {
+      point: (place) => (pinned ? read(place) : go(place)), press: (place) => press(place), leave: () => read(null), key, shift, remove,
+      model(row) {
+        remember();
+        load(row);
+      },
+    });
 
     function shift(row, by) {
       const from = rows.indexOf(row);
@@ -117,13 +74,6 @@ export const view = {
     }
 
     // Answers: the whole matrix comes at once, and moving over the text asks for nothing.
-    function clear(row) {
-      row.answer = row.matrix = null;
-      row.text.set([], []);
-      row.readout.textContent = row.target.textContent = row.notes.textContent = "";
-      fill(row.suggestions);
-    }
-
     async function load(row) {
       if (!text.trim()) {
         row.ask.cancel();
@@ -136,7 +86,7 @@ export const view = {
       for (const name of ASKED) body[name] = chosen[name];
       if (chosen.ask === "word") body.word = chosen.word;
       row.waiting.hidden = false;
-      if (!row.answer) row.text.set(...pending());
+      if (!row.answer) row.text.set(...pending(text));
       row.element.setAttribute("aria-busy", "true");
       try {
         const answer = await row.ask(body);
@@ -161,84 +111,17 @@ export const view = {
       drawMatrices();
     }
 
-    // The text as it was typed, until the model says how it reads it.
-    function pending() {
-      const symbols = [...(text.startsWith(" ") ? text : ` ${text}`)];
-      let word = -1;
-      return [symbols, symbols.map((symbol) => (word += symbol === " "))];
-    }
-
     const loadAll = () => rows.forEach(load);
 
     // Colors.
     const size = () => Math.max(0, ...rows.map((row) => (row.answer ? row.answer.symbols.length : 0)));
-    const placeIn = (row) => Math.min(at, row.answer.symbols.length - 1);
-
-    function most(row, values) {
-      if (chosen.scale === "model") return row.matrix.most(whole());
-      if (chosen.scale === "all") return Math.max(...rows.map((item) => (item.matrix ? item.matrix.most(whole()) : 0)));
-      return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
-    }
-
-    function paintRow(row) {
-      if (!row.matrix) return;
-      const place = placeIn(row);
-      row.values = row.matrix.series(place, along(), whole());
-      const largest = most(row, row.values) || 1;
-      row.colors = (other) => (row.matrix.reaches(place, other, along()) ? shade(row.values[other] / largest, signed()) : null);
-      row.text.paint(row.colors);
-      row.text.mark(place);
-      suggest(row, place);
-    }
-
-    function suggest(row, place) {
-      const { asked, ranks, chances, own, suggested, suggested_chances: shares } = row.answer;
-      const word = asked[place];
-      fill(row.suggestions, suggested[place].map((item, index) =>
-        h("li", { class: item === word ? "asked" : undefined }, h("b", {}, item), " ", h("span", {}, chance(shares[place][index])))));
-      const unknown = own[place] && chosen.ask === "text"; // the text ends here, or has a word that is no output
-      row.target.textContent = unknown ? "asked about: the first suggestion" : `${named(word)}: rank ${ranks[place]} (${chance(chances[place])})`;
-    }
-
-    function tell(row) {
-      if (!row.matrix) return;
-      const { symbols } = row.answer;
-      const place = placeIn(row);
-      const spell = (position) => {
-        if (!whole()) return `“${named(symbols[position])}” (${position + 1})`;
-        const { first, last } = row.matrix.words[row.matrix.wordOf[position]];
-        return `“${symbols.slice(first, last + 1).join("").trim()}”`;
-      };
-      if (reading !== null && reading < symbols.length) {
-        const value = along() === "row" ? row.matrix.value(place, reading, whole()) : row.matrix.value(reading, place, whole());
-        row.readout.textContent = `${spell(reading)}: ${number(value)}`;
-        return;
-      }
-      if (along() === "column") {
-        row.readout.textContent = `what ${spell(place)} influences`;
-        return;
-      }
-      const { word, share } = row.matrix.strongest(place);
-      const { first, last } = row.matrix.words[word];
-      const name = symbols.slice(first, last + 1).join("").trim();
-      row.readout.textContent = `draws most on ${name ? `“${name}”` : "the space"}: ${percent(share, 0)} of all words`;
-    }
 
     function paint() {
       for (const row of rows) paintRow(row);
       rows.forEach(tell);
-      const relative = chosen.scale === "position";
-      const largest = Math.max(0, ...rows.map((row) => (row.matrix ? most(row, row.values || []) : 0)));
-      const end = relative ? "1" : number(largest);
-      legend = { signed: signed(), low: signed() ? `−${end}` : "0", high: end, measure: measure(relative) };
+      legend = meaning();
       bar.update(legend);
       matrices.mark();
-    }
-
-    function measure(relative) {
-      const what = { l2: "norm of the gradient", squared: "squared norm of the gradient", signed: "gradient × input" }[chosen.norm];
-      const of = chosen.of === "logit" ? "logit" : "log probability";
-      return `${what} of the ${of}, at the ${chosen.wrt === "one_hot" ? "one-hot input" : "embedding"}${relative ? ", over the largest at the chosen character" : ""}`;
     }
 
     // Moving.
@@ -319,12 +202,9 @@ export const view = {
     function table() {
       const ready = rows.filter((row) => row.matrix);
       if (!ready.length) return;
-      const { symbols } = ready[0].answer;
-      const head = h("thead", {}, h("tr", {}, h("th", { scope: "col" }, along() === "row" ? "input" : "output"), ready.map((row) => h("th", { scope: "col", class: "number" }, row.title()))));
-      const body = h("tbody", {}, symbols.map((symbol, place) => h("tr", {}, h("th", { scope: "row" }, `${place + 1} ${named(symbol)}`), ready.map((row) => h("td", { class: "number" }, row.answer.symbols[place] === symbol && row.matrix.reaches(placeIn(row), place, along()) ? number(row.values[place]) : "–")))));
-      const made = h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Numbers of the chosen character" }, h("table", { class: "data" }, head, body));
+      const made = numbersTable(ready, along(), placeIn);
       fill(numbers, numbers.firstChild, made);
-      made.scrollTop = Math.max(0, made.querySelectorAll("tbody tr")[Math.min(at, symbols.length - 1)].offsetTop - 160);
+      made.scrollTop = Math.max(0, made.querySelectorAll("tbody tr")[Math.min(at, ready[0].answer.symbols.length - 1)].offsetTop - 160);
     }
 
     // Controls.
