@@ -14,10 +14,10 @@ from explorer_server import Opener, assert_accessible
 from playwright.sync_api import Download, Page, expect
 from watched_page import Watched
 
-from rote.explorer.views import present
+from rote.explorer import views
 
 pytestmark = pytest.mark.browser
-VIEWS = [view.name for view in present() if view.name != "runs"]  # there are no runs in this store; see below
+VIEWS = [view.name for view in views.VIEWS if view.name != "runs"]  # there are no runs in this store; see below
 
 
 def export(page: Page, item: str) -> Download:

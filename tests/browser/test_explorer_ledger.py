@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """An explorer on a store with runs, some of networks that read symbols."""
     store = make_store(tmp_path_factory.mktemp("filled") / "store")
-    Laboratory(store, workers=1).run("elman-letters", "smoke", {})
+    Laboratory(store, workers=1).run("elman-letters", "smoke", {"seeds": 5})
     with Explorer(Workbench(store), port=0) as server:
         yield server
 
@@ -104,9 +104,10 @@ def test_a_network_of_a_run_is_opened_in_a_view_on_texts(lab: Opener) -> None:
     page = lab.open("runs?study=elman-letters")
     page.locator("tbody tr", has_text="networks").click()
     networks = page.get_by_role("region", name="Networks")
-    networks.get_by_role("combobox").select_option("Elman network, elman-letters smoke, seed 1")
+    networks.get_by_role("combobox").select_option("Elman network, elman-letters smoke, seed 4")  # the list has three
     networks.get_by_role("link", name="Connectivity").click()
-    expect(page.locator(".picker select")).to_have_value(re.compile("run-.*-1"))
+    expect(page.locator(".picker select")).to_have_value(re.compile("run-.*-4"))
+    expect(page.locator(".picker option:checked")).to_have_text("Elman network, elman-letters smoke, seed 4")
     expect(page.locator(".glyph").first).to_have_text("d")
     expect(page.locator(".banner")).to_be_hidden()
     page.go_back()
