@@ -108,7 +108,7 @@ def measure_growth(case: Case) -> bool:
     best = dict.fromkeys(lengths, math.inf)
     for _ in range(ROUNDS):
         for steps in lengths:
-            best[steps] = min(best[steps], process_time(lambda steps=steps: case.ours(steps)))  # type: ignore[misc]
+            best[steps] = min(best[steps], process_time(lambda steps=steps: case.ours(steps)))
     print("  " + ", ".join(f"T={steps} {seconds:.2f} s" for steps, seconds in best.items()))
     exponent = math.log(best[lengths[-1]] / best[lengths[0]]) / math.log(lengths[-1] / lengths[0])
     return judge("exponent of growth with T", exponent, GROWTH, exponent <= GROWTH)

@@ -56,7 +56,7 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
 
     def open_file(path: Path | str, **settings: object) -> Watched:
         size = {"width": settings.pop("width", 1280), "height": settings.pop("height", 900)}
-        context = browser.new_context(viewport=size, **settings)  # type: ignore[arg-type]
+        context = browser.new_context(viewport=size, **settings)
         contexts.append(context)
         seen = Watched(context.new_page())
         watched.append(seen)

@@ -80,7 +80,7 @@ def test_heat_maps_are_pictures_that_arrive(source_page: Path, opened: Open) -> 
     draw_all(page)
     images = page.locator("#plane-boundaries .live svg image")
     assert images.count() == 6
-    assert images.first.get_attribute("href").startswith("data:image/png;base64,")  # type: ignore[union-attr]
+    assert images.first.get_attribute("href").startswith("data:image/png;base64,")
     widths = """(images) => Promise.all(images.map(async (image) => {
       const probe = new Image();
       probe.src = image.getAttribute("href");

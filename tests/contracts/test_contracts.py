@@ -168,7 +168,7 @@ def test_check_model_finds_a_model_that_changes_itself() -> None:
     with pytest.raises(AssertionError, match="left behind: the attributes of Forgetful"):
         check_model(model)
     with pytest.raises(AssertionError, match=r"Expected a Rote model.* Got LSTM"):
-        check_model(nn.LSTM(2, 3))  # type: ignore[arg-type]
+        check_model(nn.LSTM(2, 3))
 
 
 @dataclass(frozen=True, repr=False)

@@ -123,7 +123,7 @@ def test_titles_name_the_settings_in_the_order_of_training(store: Store) -> None
 @pytest.mark.parametrize("simulation", ["xor", "letters", "words", "lexicon"])
 def test_elmans_network_in_tanh_is_the_same_network(simulation: str) -> None:
     """Against his own program: hidden units, and the probability of each code by its bits."""
-    stream = ElmanTask(simulation, 30).test(3)  # type: ignore[arg-type]
+    stream = ElmanTask(simulation, 30).test(3)
     bits = stream.codes.shape[1]
     networks = StackedSRN(bits, 5, bits, [3, 4], 1.5, torch.float64)
     symbols = stream.symbols[:40]

@@ -136,9 +136,9 @@ def test_a_users_model_answers_like_any_other(tmp_path: Path) -> None:
 )
 def test_names_that_do_not_fit_the_model_are_refused(vocabulary: object, outputs: object, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        names_of(adapted(5, 2), vocabulary, outputs)  # type: ignore[arg-type]
+        names_of(adapted(5, 2), vocabulary, outputs)
 
 
 def test_what_is_no_model_is_refused_before_a_server_starts() -> None:
     with pytest.raises(UsageError, match=r"must be what rote.adapt\(...\) gives, or a path. Got LSTM"):
-        rote.explore(torch.nn.LSTM(2, 2), "ab")  # type: ignore[arg-type]
+        rote.explore(torch.nn.LSTM(2, 2), "ab")

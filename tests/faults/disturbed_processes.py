@@ -36,8 +36,8 @@ def supervise(root: Path, years: int = 0) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     if years:
-        run_module.datetime = moved(years)  # type: ignore[attr-defined]
-    processes._start = forked_once  # type: ignore[assignment]
+        run_module.datetime = moved(years)
+    processes._start = forked_once
     problem = "crashed"
     try:
         result = Laboratory(Store(root), workers=2).run("tiny", overrides=SETTINGS)
@@ -144,7 +144,7 @@ def bury_all() -> None:
 def moved(years: int) -> type[datetime.datetime]:
     class Moved(datetime.datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime.datetime:  # type: ignore[override]
+        def now(cls, tz: Any = None) -> datetime.datetime:
             return datetime.datetime.now(tz) + datetime.timedelta(days=365 * years)
 
     return Moved

@@ -259,7 +259,7 @@ def test_slurm_starts_as_many_jobs_as_workers_and_uses_their_scheduler(
             scaled.append(jobs)
 
     fake = ModuleType("dask_jobqueue")
-    fake.SLURMCluster = SLURMCluster  # type: ignore[attr-defined]
+    fake.SLURMCluster = SLURMCluster
     monkeypatch.setitem(sys.modules, "dask_jobqueue", fake)
     Laboratory(store, cluster="slurm", workers=3).run("tiny", overrides={"seeds": 5})
     assert (results(store), scaled) == (undisturbed, [3, -1])

@@ -75,7 +75,7 @@ def test_a_run_that_kills_its_worker_is_tried_three_times_then_marked_failed_and
 def test_a_killed_nursery_is_replaced_and_its_workers_go_on(store: Store) -> None:
     laboratory = Laboratory(store, workers=2)
     laboratory.run("tiny", overrides=QUICK)
-    process = nursery._forget.peek()[2][0]  # type: ignore[attr-defined]
+    process = nursery._forget.peek()[2][0]
     process.kill()
     process.wait()
     result = laboratory.run("tiny", overrides={**QUICK, "steps": 3})

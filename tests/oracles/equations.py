@@ -64,7 +64,7 @@ def multiply(gate: Triple, source: Triple, o: Options) -> Triple:
                 pass
             case _:
                 irr = irr + term
-    return rel, irr, gate[2] * source[2]  # type: ignore[return-value]
+    return rel, irr, gate[2] * source[2]
 
 
 def settled(parts: Triple, relevant: bool) -> Pair:
@@ -77,7 +77,7 @@ def affine(weight: Array, parts: Pair, bias: Array | float = 0.0) -> Triple:
 
 
 def plus(*values: Triple) -> Triple:
-    return tuple(sum(parts) for parts in zip(*values, strict=True))  # type: ignore[return-value]
+    return tuple(sum(parts) for parts in zip(*values, strict=True))
 
 
 def output(o_parts: Triple, c: Pair, o: Options) -> Pair:
@@ -88,7 +88,7 @@ def output(o_parts: Triple, c: Pair, o: Options) -> Pair:
         (np.tanh(c[1]) + np.tanh(c[0] + c[1]) - np.tanh(c[0])) / 2,
     )
     if not o.output_gate:
-        whole = sigmoid(sum(o_parts))  # type: ignore[arg-type]
+        whole = sigmoid(sum(o_parts))
         return whole * t_rel, whole * t_irr
     return multiply(linearize(sigmoid, o_parts, o), (t_rel, t_irr, zero), o)[:2]
 

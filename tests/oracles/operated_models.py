@@ -11,7 +11,7 @@ TOKENS = torch.tensor([[0, 3, 1, 5, 2], [4, 4, 2, 0, 1]])
 
 def made(kind: str = "gru", seed: int = 0, size: int = 6, **options: object) -> SequenceModel:
     torch.manual_seed(seed)
-    recurrent = Recurrent(kind, 3, size, **options)  # type: ignore[arg-type]
+    recurrent = Recurrent(kind, 3, size, **options)
     readout = nn.Linear(recurrent.output_size, 6)
     return SequenceModel(recurrent, nn.Embedding(6, 3), readout).double()
 

@@ -63,13 +63,13 @@ def test_the_initialization_is_the_sources() -> None:
     assert not gru.embedding.weight[0].any()
     assert 0.99 * 0.19245 < float(gru.embedding.weight.abs().max().detach()) < 0.19246
     cell = gru.recurrent.cell(0)
-    assert cell.reset == "before"  # type: ignore[attr-defined]
+    assert cell.reset == "before"
     assert cell.bias.tolist() == [1.0] * 120 + [0.0] * 60  # reset and update, candidate
     for rows, outputs in ((cell.weight_ih[:120], 120), (cell.weight_hh[120:], 60)):
         limit = (6 / (120 + outputs)) ** 0.5
         assert 0.98 * limit < float(rows.abs().max().detach()) < limit
     assert lstm.recurrent.cell(0).bias.tolist() == [0.0] * 60 + [1.0] * 60 + [0.0] * 120  # input, forget, ...
-    inner = nested.recurrent.cell(0).level_bias(1)  # type: ignore[operator]
+    inner = nested.recurrent.cell(0).level_bias(1)
     assert inner.tolist() == [0.0] * 60 + [1.0] * 60 + [0.0] * 120
     assert not gru.readout.bias.any()
     again = AutocompleteModel(AutocompleteConfig("gru", 60, 1), words, 5, torch.float64)
@@ -220,7 +220,7 @@ def test_bad_input_to_suggest_is_refused_in_one_line(text: Observations) -> None
     with pytest.warns(UserWarning, match="read as a space"):
         assert rote.suggest(model, "a.b").text == " a.b"
     with pytest.raises(UsageError, match=r"must be an AutocompleteModel.* Got LSTM"):
-        rote.suggest(torch.nn.LSTM(1, 1), "a")  # type: ignore[arg-type]
+        rote.suggest(torch.nn.LSTM(1, 1), "a")
     with pytest.raises(UsageError, match="'vocabulary' must hold words"):
         AutocompleteModel(AutocompleteConfig(), ["<eos>", "<unknown>"])
 

@@ -111,7 +111,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights_and_losses(
                     raise StoppedError
                 return losses(step)
 
-            program.losses = until  # type: ignore[method-assign]
+            program.losses = until
             train(program, TRAINING, opened)
             return opened.metrics.rows(), program.model.state_dict()
 

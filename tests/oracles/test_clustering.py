@@ -18,7 +18,7 @@ from rote.models.sequence import adapt
 
 def traced(lengths: list[int] | None = None, **options: object) -> tuple[Trace, torch.Tensor]:
     torch.manual_seed(0)
-    module = nn.LSTM(4, 5, batch_first=True, **options).double()  # type: ignore[arg-type]
+    module = nn.LSTM(4, 5, batch_first=True, **options).double()
     tokens = torch.randint(6, (5, 7))
     return trace(adapt(recurrent=module, embedding=nn.Embedding(6, 4).double()), tokens, lengths), tokens
 
@@ -181,7 +181,7 @@ def test_wrong_input_names_the_argument() -> None:
     with pytest.raises(UsageError, match=r"'trace' has NaN or infinite values"):
         cluster(line(0, math.nan), ["a", "b"])
     with pytest.raises(UsageError, match=r"'trace' must be what rote.trace\(\) returns, or a tensor. Got list"):
-        cluster([[0.0]], ["a"])  # type: ignore[arg-type]
+        cluster([[0.0]], ["a"])
     with pytest.raises(UsageError, match=r"'layer' must be one of 0. Got 1"):
         cluster(found, tokens, layer=1)
     with pytest.raises(UnknownNameError, match=r"Unknown state 'cel' of layer 0. Did you mean 'cell'"):

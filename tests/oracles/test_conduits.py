@@ -57,7 +57,7 @@ class TestPasses:
         ]
         assert trained.steps == len(expected)
         seen: list[tuple[Tensor, Tensor]] = []
-        trained.model.losses = lambda tokens, targets, state: (seen.append((tokens, targets)), state)  # type: ignore[assignment, method-assign, return-value, func-returns-value]
+        trained.model.losses = lambda tokens, targets, state: (seen.append((tokens, targets)), state)
         for step in range(2 * trained.steps):
             trained.losses(step)
         for (tokens, targets), (inputs, following) in zip(seen, expected * 2, strict=True):
@@ -73,7 +73,7 @@ class TestPasses:
             starts.append(tuple(value.clone() for value in state))
             return original(tokens, targets, state)
 
-        trained.model.losses = watched  # type: ignore[method-assign]
+        trained.model.losses = watched
         ends = []
         for step in range(trained.steps + 2):
             trained.losses(step)
@@ -204,7 +204,7 @@ class TestRuns:
                     raise RuntimeError("power cut")
                 return original(step)
 
-            trained.losses = losses  # type: ignore[method-assign]
+            trained.losses = losses
             tables = train_and_measure(trained, run, lambda done, total: None)
             state = {name: value.tolist() for name, value in trained.model.state_dict().items()}
             return state, [table.to_plain() for table in tables]

@@ -59,7 +59,7 @@ def test_torchs_modules_get_the_numbers_of_their_own_backward_so_no_gate_layer_o
 
         for asked in ASKED:
             wrt, norm, of = asked
-            found = connectivity(model, tokens, targets, wrt=wrt, norm=norm, of=of)  # type: ignore[arg-type]
+            found = connectivity(model, tokens, targets, wrt=wrt, norm=norm, of=of)
             assert torch.equal(found.targets, targets)
             assert_right(found, outputs_of, tokens, table.weight, lengths)
 
@@ -113,7 +113,7 @@ def test_finite_differences_of_the_forward_pass_give_the_same_numbers(kind: str)
         moved = torch.zeros_like(vectors)
         moved[0, s, i] = step
         with torch.no_grad():
-            up, down = (model.readout(model.recurrent(vectors + sign * moved)[0])[0] for sign in (1, -1))  # type: ignore[misc]
+            up, down = (model.readout(model.recurrent(vectors + sign * moved)[0])[0] for sign in (1, -1))
         slope = (up - down).gather(1, found.targets[0][:, None])[:, 0] / (2 * step)
         squares[:, s] += slope**2
     assert float((found.values[0] - squares).abs().max()) < 1e-6 * float(squares.max())
@@ -145,15 +145,15 @@ def test_the_order_of_axes_is_output_then_input_and_time_is_not_shifted_by_one()
 
 def test_squared_is_the_square_and_signed_is_the_same_for_one_hot_and_embedding() -> None:
     model, tokens = model_of("lstm", layers=2), numbers_of(7)
-    length, squared = (connectivity(model, tokens, norm=norm).values for norm in ("l2", "squared"))  # type: ignore[arg-type]
+    length, squared = (connectivity(model, tokens, norm=norm).values for norm in ("l2", "squared"))
     assert torch.allclose(length**2, squared, rtol=1e-13)
-    one_hot, embedded = (connectivity(model, tokens, norm="signed", wrt=wrt).values for wrt in ("one_hot", "embedding"))  # type: ignore[arg-type]
+    one_hot, embedded = (connectivity(model, tokens, norm="signed", wrt=wrt).values for wrt in ("one_hot", "embedding"))
     assert torch.allclose(one_hot, embedded, rtol=1e-13)
     vectors = table_of(model).detach()[tokens]
     gradient = torch.zeros(3, TIME, TIME, INPUT, dtype=torch.float64)
     for row, t in itertools.product(range(3), range(TIME)):
         leaf = vectors[row : row + 1].clone().requires_grad_()
-        chosen = model.readout(model.recurrent(leaf)[0])[0, t].max()  # type: ignore[misc]
+        chosen = model.readout(model.recurrent(leaf)[0])[0, t].max()
         gradient[row, t] = torch.autograd.grad(chosen, leaf)[0][0]
     assert torch.allclose(embedded, (gradient * vectors[:, None]).sum(-1), atol=1e-13)
 

@@ -59,7 +59,7 @@ def test_the_error_is_measured_on_the_numbers_that_were_given_out_and_not_after_
     assert float(found.error[0]) < 1e-12
     late = connectivity(model, tokens)
     with torch.no_grad():
-        model.readout.weight.add_(1.0)  # type: ignore[union-attr,operator]
+        model.readout.weight.add_(1.0)
     with pytest.raises(UsageError, match=r"weights have changed since connectivity\(\); read \.error before"):
         _ = late.error
 
@@ -87,7 +87,7 @@ def test_the_table_has_one_row_for_each_pair_that_can_be_and_names_tokens_if_tol
 def test_the_figure_is_drawn_for_few_and_many_steps_signed_and_not_and_survives_saving(tmp_path: Path) -> None:
     model = model_of("lstm")
     for time, norm in ((1, "l2"), (6, "signed"), (70, "l2")):
-        found = connectivity(model, numbers_of(7, 2, time), norm=norm)  # type: ignore[arg-type]
+        found = connectivity(model, numbers_of(7, 2, time), norm=norm)
         assert_draws(found)
         found.save(tmp_path / "found")
         loaded = Connectivity.load(tmp_path / "found")

@@ -44,10 +44,10 @@ def test_targets_default_to_the_models_own_choice_at_every_step_and_zero_at_padd
 
 def test_log_probability_is_not_the_logit_and_stays_when_a_constant_is_added_to_all_logits() -> None:
     model, tokens = model_of("lstm"), numbers_of(7)
-    logit, first = (connectivity(model, tokens, of=of).values for of in ("logit", "log_probability"))  # type: ignore[arg-type]
+    logit, first = (connectivity(model, tokens, of=of).values for of in ("logit", "log_probability"))
     assert float((logit - first).abs().max()) > 1e-3
     with torch.no_grad():
-        model.readout.weight += torch.arange(HIDDEN)  # type: ignore[union-attr,operator]
+        model.readout.weight += torch.arange(HIDDEN)
     again = connectivity(model, tokens, connectivity(model_of("lstm"), tokens).targets, of="log_probability").values
     assert torch.allclose(again, first, atol=1e-13)
 
@@ -56,7 +56,7 @@ def test_models_of_vectors_and_models_without_readout_ask_about_inputs_and_units
     recurrent = model_of("gru", layers=2, both=True).recurrent
     vectors = torch.randn(2, TIME, INPUT, dtype=torch.float64)
     model = SequenceModel(recurrent)
-    one_hot, embedded = (connectivity(model, vectors, wrt=wrt) for wrt in ("one_hot", "embedding"))  # type: ignore[arg-type]
+    one_hot, embedded = (connectivity(model, vectors, wrt=wrt) for wrt in ("one_hot", "embedding"))
     assert torch.equal(one_hot.values, embedded.values)
     assert one_hot.tokens is None
     assert torch.equal(one_hot.targets, recurrent(vectors)[0].argmax(-1))
@@ -77,7 +77,7 @@ def test_initial_states_move_the_gradients_also_behind_padding_of_a_backward_lay
         start = [(h[index, row : row + 1], c[index, row : row + 1]) for index in range(count)]
 
         def outputs_of(vectors: Tensor, start: Any = start) -> Tensor:
-            outputs: Tensor = model.readout(model.recurrent(vectors, None, start)[0])  # type: ignore[misc]
+            outputs: Tensor = model.readout(model.recurrent(vectors, None, start)[0])
             return outputs
 
         expected = one_at_a_time(
@@ -100,7 +100,7 @@ def test_any_shape_and_question(
 ) -> None:
     model, tokens = model_of(kind, layers=layers, both=both), numbers_of(7, len(lengths), max(lengths))
     wrt, norm, of = asked
-    found = connectivity(model, tokens, lengths=lengths, wrt=wrt, norm=norm, of=of)  # type: ignore[arg-type]
+    found = connectivity(model, tokens, lengths=lengths, wrt=wrt, norm=norm, of=of)
     assert_right(found, model, tokens, table_of(model), torch.tensor(lengths))
 
 

@@ -50,11 +50,11 @@ def test_it_equals_connectivity_for_every_question_so_no_copy_is_asked_about_ano
             for table in (None, model.embedding):
                 expected = connectivity(
                     model.adapted(), tokens, lengths=lengths, wrt="embedding" if table is None else "one_hot",
-                    norm=norm, of=of,  # type: ignore[arg-type]
+                    norm=norm, of=of,
                 )  # fmt: skip
                 with untouched(model):
                     found = connectivity_through(
-                        model, vectors, lengths=lengths, embedding=table, norm=norm, of=of,  # type: ignore[arg-type]
+                        model, vectors, lengths=lengths, embedding=table, norm=norm, of=of,
                         causal=not both, chunk=next(chunks),
                     )  # fmt: skip
                     assert torch.allclose(found.values, expected.values, rtol=1e-11, atol=1e-14)
@@ -89,7 +89,7 @@ def test_a_model_that_is_not_recurrent_at_all_against_its_own_jacobian() -> None
     targets = torch.randint(OUTPUTS, (1, TIME))
     with torch.no_grad():
         found = connectivity_through(forward, vectors, targets)
-    jacobian: Tensor = torch.autograd.functional.jacobian(forward, vectors)[0, :, :, 0]  # type: ignore[assignment]
+    jacobian: Tensor = torch.autograd.functional.jacobian(forward, vectors)[0, :, :, 0]
     expected = jacobian[torch.arange(TIME), targets[0]].norm(dim=-1)
     assert torch.allclose(found.values[0], expected, atol=1e-14)
     assert (found.values[0, 0, 2:] == 0).all()

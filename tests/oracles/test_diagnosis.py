@@ -68,7 +68,7 @@ def test_accuracy_is_that_of_scikit_learn_on_samples_it_was_not_trained_on() -> 
 @pytest.mark.parametrize("share", [0.8, 0.95])
 def test_group_is_the_smallest_prefix_that_reaches_its_share(ranking: str, share: float) -> None:
     values, labels = three_classes(seed=3)
-    probe = diagnose(values, labels, ranking=ranking, share=share, splits=3)  # type: ignore[arg-type]
+    probe = diagnose(values, labels, ranking=ranking, share=share, splits=3)
     full, coefficients = fitted_by_hand(values.numpy(), labels.numpy(), 3, 0)
     weight = np.abs(coefficients).sum(0) if ranking == "corrected" else np.abs(coefficients[0])
     order = sorted(range(6), key=lambda unit: (-weight[unit], unit))
@@ -254,10 +254,10 @@ def test_the_same_seed_gives_the_same_result_and_another_one_does_not() -> None:
     for name in ("accuracies", "curve", "coefficients", "order", "gradients"):
         assert getattr(first, name).equal(getattr(again, name))
     assert not first.coefficients.equal(other.coefficients)
-    state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index]
+    state = torch.random.get_rng_state(), np.random.get_state()[1].copy()
     diagnose(values, labels)
     assert torch.random.get_rng_state().equal(state[0])
-    assert (np.random.get_state()[1] == state[1]).all()  # type: ignore[index]
+    assert (np.random.get_state()[1] == state[1]).all()
 
 
 def test_wrong_input_names_the_argument() -> None:
@@ -304,7 +304,7 @@ def test_wrong_input_names_the_argument() -> None:
 def test_wrong_options_say_what_is_expected(options: dict[str, object], message: str) -> None:
     values, labels = three_classes(samples=20)
     with pytest.raises(UsageError, match=message):
-        diagnose(values, labels, **options)  # type: ignore[arg-type]
+        diagnose(values, labels, **options)
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -55,7 +55,7 @@ class TestTraining:
 
     def test_updates_go_through_every_symbol_once_with_the_next_as_target(self) -> None:
         trained, seen = program(), []
-        trained.model.learn = lambda inputs, targets, rate: seen.append((inputs, targets, rate))  # type: ignore[method-assign]
+        trained.model.learn = lambda inputs, targets, rate: seen.append((inputs, targets, rate))
         for step in range(trained.config.steps):
             trained.update(step)
         inputs, targets = (np.concatenate([row[part] for row in seen], axis=1) for part in (0, 1))
@@ -75,7 +75,7 @@ class TestTraining:
                     raise RunFailedError("pulled the plug")
                 original(made, step)
 
-            made.update = update  # type: ignore[method-assign]
+            made.update = update
             with Store(folder).open(request) as run:
                 table = train_networks(made, run, lambda *_: None)
             return made.model.state_dict(), table.records()
@@ -246,7 +246,7 @@ class TestSentenceModels:
         np.testing.assert_array_equal(made.columns[1].flatten(), np.resize(streams[1].symbols, 275))
         starts = []
         original = made.model.losses
-        made.model.losses = lambda i, t, s: (starts.append((i[:, :, 0], t[:, :, -1])), original(i, t, s))[1]  # type: ignore[method-assign]
+        made.model.losses = lambda i, t, s: (starts.append((i[:, :, 0], t[:, :, -1])), original(i, t, s))[1]
         for step in range(made.steps):
             made.losses(step)
         assert len(starts) == made.steps == 8  # 54 predictions of each column in pieces of 7
@@ -296,7 +296,7 @@ class TestClaims:
             def tables(self) -> dict[str, Table]:
                 return {"accuracy": table}
 
-        made = {found.name: found for found in all_tables(config, [Finished()])}  # type: ignore[list-item]
+        made = {found.name: found for found in all_tables(config, [Finished()])}
         learned = {row["trained"]: row["learned"] for row in made["networks"].records()}
         assert learned == {"gap 2": 100, "gap 9": None, "mixed gaps": 200}
         assert selection_claims.gain(made, "elman").value == pytest.approx(0.37)

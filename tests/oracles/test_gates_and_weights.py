@@ -19,7 +19,7 @@ from rote.models.sequence import SequenceModel, adapt
 def traced(kind: type[nn.RNNBase] = nn.GRU, seed: int = 0, scale: float = 6.0, **options: object) -> Trace:
     """A ragged batch through a network whose large weights saturate its gates."""
     torch.manual_seed(seed)
-    module = kind(4, 5, batch_first=True, **options).double()  # type: ignore[arg-type]
+    module = kind(4, 5, batch_first=True, **options).double()
     with torch.no_grad():
         for weight in module.parameters():
             weight.mul_(scale)
@@ -155,9 +155,9 @@ def test_wrong_input_to_saturation_and_distribution_names_the_argument() -> None
     with pytest.raises(UsageError, match=r"0 <= low < high <= 1. Got low=0.9, high=0.1"):
         gate_saturation(found, low=0.9, high=0.1)
     with pytest.raises(UsageError, match=r"'update' must be 'z', '1-z' or 'both'. Got 'both ways'"):
-        gate_saturation(found, update="both ways")  # type: ignore[arg-type]
+        gate_saturation(found, update="both ways")
     with pytest.raises(UsageError, match=r"'trace' must be what rote.trace\(\) returns. Got Tensor"):
-        gate_saturation(found.logits)  # type: ignore[arg-type]
+        gate_saturation(found.logits)
     with pytest.raises(UsageError, match=r"'levels' must lie between 0 and 1. Got \[5\]"):
         activation_distribution(found, levels=[5])
     with pytest.raises(UsageError, match=r"'bins' must be at least 1. Got 0"):
@@ -263,7 +263,7 @@ def test_results_are_saved_drawn_and_shown(tmp_path: object) -> None:
         neuron_graph(parameter, strongest=0.3, senders=["x", "y", "z"]),
     ]
     for number, result in enumerate(results):
-        folder = tmp_path / str(number)  # type: ignore[operator]
+        folder = tmp_path / str(number)
         folder.mkdir()
         assert_survives_saving(result, folder)
         assert_draws(result)

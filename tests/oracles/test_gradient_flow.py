@@ -28,7 +28,7 @@ OPTIONS = [
 
 def model_of(**options: object) -> SequenceModel:
     torch.manual_seed(1)
-    recurrent = Recurrent(input_size=3, hidden_size=4, **options)  # type: ignore[arg-type]
+    recurrent = Recurrent(input_size=3, hidden_size=4, **options)
     return SequenceModel(recurrent, nn.Embedding(7, 3), nn.Linear(recurrent.output_size, 7)).double()
 
 
@@ -166,7 +166,7 @@ def test_a_padded_batch_gives_what_its_sequences_give_alone(options: dict[str, o
             apart = torch.zeros_like(terms)
             for b, n in enumerate(lengths):
                 assert alone[b].terms is not None
-                apart[:n] += alone[b].terms[key][name]  # type: ignore[index]
+                apart[:n] += alone[b].terms[key][name]
             assert (terms - apart).abs().max() < 1e-13
 
 
@@ -284,5 +284,5 @@ def test_the_result_survives_its_files_and_draws(tmp_path: object) -> None:
 )
 def test_wrong_arguments_are_refused_by_name(changes: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        gradient_flow(model_of(cell="elman"), tokens_of(), **{"at": 2, **changes})  # type: ignore[arg-type]
+        gradient_flow(model_of(cell="elman"), tokens_of(), **{"at": 2, **changes})
     assert said in str(caught.value)

@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None
     path = tmp_path / "rows.tsv"
     path.write_text(ROW)
     with pytest.raises(AttributeError):
-        write_tsv(path, [*read_tsv(path), None])  # type: ignore[list-item]
+        write_tsv(path, [*read_tsv(path), None])
     assert path.read_text() == ROW
     assert list(tmp_path.iterdir()) == [path]
 

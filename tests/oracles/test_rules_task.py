@@ -155,7 +155,7 @@ class TestTest:
     def test_conduits_are_unseen_or_those_of_training(self, generator: Any, q: int | None) -> None:
         task = RulesTask(3000, 10, 150, 2, q, 0, generator)
         seen = set(map(tuple, task.training(1).conduits.tolist()))
-        unseen, training = (task.test(1, kind, rules=50) for kind in ("unseen", "training"))  # type: ignore[arg-type]
+        unseen, training = (task.test(1, kind, rules=50) for kind in ("unseen", "training"))
         assert not seen & set(map(tuple, unseen.conduits.tolist()))
         assert set(map(tuple, training.conduits.tolist())) <= seen
         if q and generator == "clean":

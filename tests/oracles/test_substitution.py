@@ -31,7 +31,7 @@ def assert_untouched(model: nn.Module, before: dict[str, object]) -> None:
     after = contents(model)
     values, old = after.pop("values"), dict(before).pop("values")
     assert after == {key: value for key, value in before.items() if key != "values"}
-    assert all(torch.equal(values[name], old[name]) for name in old)  # type: ignore[index,attr-defined]
+    assert all(torch.equal(values[name], old[name]) for name in old)
 
 
 @pytest.mark.parametrize("operation", ["prune", "substitute", "failed retraining"])
@@ -48,7 +48,7 @@ def test_the_given_models_are_untouched(operation: str) -> None:
             substitute(one, "embedding", other, retrain=descend)
         else:
             with pytest.raises(ZeroDivisionError):
-                substitute(one, "embedding", other, retrain=lambda model, names: 1 / 0)  # type: ignore[arg-type,return-value]
+                substitute(one, "embedding", other, retrain=lambda model, names: 1 / 0)
         assert_untouched(one, before)
         assert_untouched(other, source)
 
@@ -101,10 +101,10 @@ def test_the_fused_module_computes_with_what_was_put_in() -> None:
 
 def test_buffers_belong_to_a_part() -> None:
     into, source = Own(), Own(seed=1)
-    source.norm.running_mean.fill_(3.0)  # type: ignore[union-attr]
+    source.norm.running_mean.fill_(3.0)
     names: list[str] = []
     result = substitute(into, "norm", source, retrain=lambda model, frozen: names.extend(frozen))
-    assert result.norm.running_mean.equal(source.norm.running_mean)  # type: ignore[union-attr,arg-type]
+    assert result.norm.running_mean.equal(source.norm.running_mean)
     assert names == ["norm.weight", "norm.bias"]  # what training could change
 
 
@@ -157,7 +157,7 @@ def test_wrong_input_to_prune_names_the_argument() -> None:
         with pytest.raises(UsageError, match=rf"'keep' must be a share above 0 and at most 1. Got {keep}"):
             prune(model, keep=keep)
     with pytest.raises(UsageError, match=r"'by' must be 'edges', 'mean' or 'max'. Got 'norm'"):
-        prune(model, by="norm")  # type: ignore[arg-type]
+        prune(model, by="norm")
     with pytest.raises(UsageError, match=r"'strongest' must be a share above 0 and at most 1. Got 2"):
         prune(model, strongest=2)
     with pytest.raises(UsageError, match=r"Linear has no recurrent layer to prune"):
@@ -207,7 +207,7 @@ def test_wrong_input_to_substitute_names_the_part() -> None:
     with pytest.raises(UsageError, match=r"differs between the models: 'into' has no 'recurrent.cells.1.weight_ih'"):
         substitute(into, "recurrent", made("lstm", layers=2))
     with pytest.raises(UsageError, match=r"'source' must be an nn.Module. Got dict"):
-        substitute(into, "readout", dict(source.state_dict()))  # type: ignore[arg-type]
+        substitute(into, "readout", dict(source.state_dict()))
     assert source.readout is not None
     source.readout.weight.data[0, 0] = math.inf
     with pytest.raises(UsageError, match=r"'readout.weight' of source has NaN or infinite values"):
@@ -224,4 +224,4 @@ def test_a_retraining_that_breaks_its_contract_is_found_out() -> None:
     with pytest.raises(UsageError, match=r"'retrain' has changed 'embedding.weight', which was to stay"):
         substitute(into, "embedding", source, thaws)
     with pytest.raises(UsageError, match=r"'retrain' must train the model it is given and return None"):
-        substitute(into, "embedding", source, lambda model, frozen: copy.deepcopy(model))  # type: ignore[arg-type,return-value]
+        substitute(into, "embedding", source, lambda model, frozen: copy.deepcopy(model))

@@ -54,7 +54,7 @@ def test_strength_of_a_neuron_counts_all_gates_and_both_ends_of_its_weights(
     kind: str, options: dict[str, object], by: str
 ) -> None:
     model = made(kind, seed=2, **options)
-    order = strong_neurons(model, keep=1.0, by=by, strongest=0.1)["recurrent.cells.0"]  # type: ignore[arg-type]
+    order = strong_neurons(model, keep=1.0, by=by, strongest=0.1)["recurrent.cells.0"]
     assert order.tolist() == ranked_by_loops(model.recurrent.cell(0), by, 0.1)
 
 
@@ -122,7 +122,7 @@ def test_upper_layers_no_longer_read_what_was_cut_below_in_the_right_direction()
     for lower in (0, 1):  # forward, backward
         alive = set(kept[f"recurrent.cells.{lower}"].tolist())
         for upper in (2, 3):
-            columns = pruned.recurrent.cells[upper].weight_ih[:, 4 * lower : 4 * lower + 4]  # type: ignore[index]
+            columns = pruned.recurrent.cells[upper].weight_ih[:, 4 * lower : 4 * lower + 4]
             assert set(columns.abs().sum(0).nonzero().flatten().tolist()) == alive
         assert pruned.readout is not None
         read = pruned.readout.weight[:, 4 * lower : 4 * lower + 4].abs().sum(0)

@@ -16,7 +16,7 @@ ENVIRONMENT = {"python": "3.11.2", "packages": {"torch": "2.13.0"}, "commit": "0
 
 def columns(labels: str, measured: str = "", published: str = "") -> list[Column]:
     roles = (("label", labels), ("measured", measured), ("published", published))
-    return [Column(name, f"about {name}", role) for role, names in roles for name in names.split()]  # type: ignore[arg-type]
+    return [Column(name, f"about {name}", role) for role, names in roles for name in names.split()]
 
 
 def data_table() -> Table:
@@ -100,7 +100,7 @@ def claim(name: str, *measurements: Measurement, **rest: str) -> Claim:
 
 
 def measured(values: list[float], expected: float = 0.1, role: str = "main", label: str = "wrong share") -> Measurement:
-    return Measurement(label, lambda _: mean(values), above(expected, 0.0), role)  # type: ignore[arg-type]
+    return Measurement(label, lambda _: mean(values), above(expected, 0.0), role)
 
 
 def verdicts() -> tuple[Verdict, ...]:
@@ -136,4 +136,4 @@ def section(*tables: Table, **changes: object) -> Section:
         environment=dict(ENVIRONMENT),
         deviations=("The loss is ours.",),
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)

@@ -21,7 +21,7 @@ def test_every_error_is_caught_by_one_except_clause_and_keeps_the_exit_code_of_i
     for kind in kinds:
         assert issubclass(kind, RoteError)
         if kind is not RoteError and kind.__base__ is not RoteError:
-            assert kind.exit_code == kind.__base__.exit_code  # type: ignore[attr-defined]
+            assert kind.exit_code == kind.__base__.exit_code
 
 
 def test_the_tree_in_the_module_docstring_names_every_error() -> None:

@@ -237,7 +237,7 @@ class TestErrors:
 
     def test_an_unknown_format(self) -> None:
         with pytest.raises(UsageError, match="json, svg, png, pdf"):
-            export(seeds_table(), "gif")  # type: ignore[arg-type]
+            export(seeds_table(), "gif")
 
 
 def test_the_facade_is_what_it_says() -> None:

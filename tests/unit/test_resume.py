@@ -62,7 +62,7 @@ def interrupt(case: Case, store: Store, at: int, how: Callable[[], object]) -> N
                     how()
                 return value
 
-            program.losses = interrupting  # type: ignore[method-assign]
+            program.losses = interrupting
             return program
 
     Interrupting(**vars(case)).perform(store)
