@@ -27,7 +27,7 @@ from rote.studies.processes import nursery
 FAULTS = Path(__file__).resolve().parents[1] / "tests" / "faults"
 sys.path.insert(0, str(FAULTS))
 importlib.import_module("tiny_study")  # which makes it known
-EMPTY, SMALL, WORK, ROUNDS = 1000, 60, 0.05, 3
+EMPTY, SMALL, WORK, ROUNDS = 1000, 200, 0.05, 3
 COMMAND = "import tiny_study; from rote.cli import main; main()"
 
 
