@@ -1,8 +1,9 @@
 # Two commands: `make reproduce` and `make test`. Each installs what it needs into .venv the first time.
 PYTHON ?= python3.11
 BIN := .venv/bin
-# Installed once per state of pyproject.toml; the stamps make a second call start at once. Python compiles what is used
-# when it is used: half a minute less than pip compiling everything.
+# Installed once per state of pyproject.toml; the stamps make a second call start at once. Modules are compiled when they
+# are first used, which takes half a minute less than compiling everything, and that is kept whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 CORE := .venv/.core-installed
 TEST := .venv/.test-installed
 
