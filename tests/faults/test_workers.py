@@ -19,7 +19,7 @@ import pytest
 import tiny_study
 from rich.console import Console
 
-from rote.errors import RunFailedError, UsageError
+from rote.errors import InterruptedRunError, RunFailedError, UsageError
 from rote.store import FinishedRun, Record, Request, Store
 from rote.studies import Display, Laboratory
 from rote.studies.orders import Order, Orders
@@ -207,6 +207,24 @@ def test_orders_are_taken_once_settled_once_and_come_back_after_their_delay() ->
     orders.stop()
     orders.put_back(second)
     assert orders.take(wait=True) is None
+
+
+def test_ctrl_c_before_every_worker_has_its_thread_stops_those_that_have(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [tiny_study.Tiny().request("chain", tiny_study.TinyConfig(steps=1), (seed,)) for seed in range(2)]
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def interrupted(thread: threading.Thread) -> None:
+        if started:
+            raise KeyboardInterrupt
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(InterruptedRunError, match="keeps its last step"):
+        Supervisor(store, 2, Display()).perform([Order(request, {}, "tiny_study", "cpu") for request in requests])
+    assert not started[0].is_alive()
 
 
 def test_ctrl_c_while_torch_is_being_imported_ends_the_command_and_leaves_no_process(store: Store) -> None:

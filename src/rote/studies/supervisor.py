@@ -41,7 +41,8 @@ class Supervisor:
             except KeyboardInterrupt:
                 self.stop()
                 for thread in threads:
-                    thread.join()
+                    if thread.ident is not None:  # it may have come before all were started
+                        thread.join()
                 raise InterruptedRunError("Stopped; every run keeps its last step.") from None
             finally:
                 self.all.remove()
