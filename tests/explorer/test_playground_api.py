@@ -32,6 +32,13 @@ def client(tmp_path: Any) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.fixture
+def bench(tmp_path: Any) -> Iterator[Workbench]:
+    found = Workbench(Store(tmp_path))
+    yield found
+    found.close()
+
+
 def run_alone(main: Coroutine[Any, Any, T]) -> T:
     """In a thread of its own: the browser tests keep a loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
@@ -118,8 +125,7 @@ def test_a_job_that_nobody_uses_gives_way(client: TestClient, monkeypatch: pytes
     assert jobs_of(bench_of(client)).running() == 0
 
 
-def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
-    bench = Workbench(Store(tmp_path))
+def test_a_reader_that_goes_away_frees_the_job(bench: Workbench) -> None:
     jobs = jobs_of(bench)
     job = jobs.start(PlaneSettings(seeds=1))
 
@@ -134,11 +140,9 @@ def test_a_reader_that_goes_away_frees_the_job(tmp_path: Any) -> None:
     assert job.ended
     with bench.job(), bench.job(), bench.job(), bench.job():  # its place is free as well
         pass
-    bench.close()
 
 
-def test_a_stream_ends_when_the_server_does(tmp_path: Any) -> None:
-    bench = Workbench(Store(tmp_path))
+def test_a_stream_ends_when_the_server_does(bench: Workbench) -> None:
     jobs = jobs_of(bench)
     job = jobs.start(PlaneSettings(seeds=1))
 
@@ -149,12 +153,10 @@ def test_a_stream_ends_when_the_server_does(tmp_path: Any) -> None:
         return len([line async for line in lines])
 
     assert run_alone(read()) <= 1
-    bench.close()
 
 
-def test_a_pause_ends_the_stream_and_a_change_does_not_wait_for_it(tmp_path: Any) -> None:
+def test_a_pause_ends_the_stream_and_a_change_does_not_wait_for_it(bench: Workbench) -> None:
     """While frames are read, another thread changes a setting and then pauses: both reach the running session."""
-    bench = Workbench(Store(tmp_path))
     job = jobs_of(bench).start(PlaneSettings(seeds=1))
     frames = []
 
@@ -175,4 +177,3 @@ def test_a_pause_ends_the_stream_and_a_change_does_not_wait_for_it(tmp_path: Any
     assert job.session.settings.learning_rate == 0.7
     assert not job.playing
     assert not job.ended
-    bench.close()
