@@ -8,7 +8,7 @@ import torch
 
 from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.studies.matrix import lessons, looking
-from rote.studies.matrix.lessons import FAMILIARITY, RULES, TASKS, lesson
+from rote.studies.matrix.lessons import RULES, TASKS, lesson
 from rote.studies.matrix.tables import MEASURES
 from rote.tasks.agreement import AgreementTask
 from rote.tasks.lookup import LookupTask
@@ -21,7 +21,7 @@ def taught(made: lessons.Lesson) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("task", TASKS)
 def test_every_symbol_is_one_that_the_network_has(task: str) -> None:
     made = lesson(task, 1, 30)
-    for name in FAMILIARITY:
+    for name in ("known", "new"):
         asked = made.questions[name]
         assert asked.tokens.shape == asked.cue.shape
         assert len(asked.tokens) == len(asked.right) == len(asked.wrong) == 30
@@ -34,7 +34,7 @@ def test_every_symbol_is_one_that_the_network_has(task: str) -> None:
 def test_a_rule_is_closed_by_the_symbol_of_its_own_kind_and_new_conduits_are_not_in_training() -> None:
     made = lesson("rules", 3, 50)
     conduits = {row[3:-1] for row in taught(made)}
-    for name in FAMILIARITY:
+    for name in ("known", "new"):
         asked = made.questions[name]
         opened = asked.tokens[asked.cue]
         assert {*opened.tolist()} == {RULES.open + 1, RULES.open + 3}
@@ -48,7 +48,7 @@ def test_the_cue_of_a_lookup_table_decides_the_result_and_new_compositions_are_n
     splits = LookupTask().splits()
     names = sorted({s for rows in splits.values() for row in rows for s in (*row.inputs, *row.outputs)})
     trained = taught(made)
-    for name in FAMILIARITY:
+    for name in ("known", "new"):
         asked = made.questions[name]
         for tokens, cue, right in zip(asked.tokens, asked.cue, asked.right, strict=True):
             table, before = (names[number - 1] for number in tokens[cue])
@@ -58,7 +58,7 @@ def test_the_cue_of_a_lookup_table_decides_the_result_and_new_compositions_are_n
 
 def test_the_verb_agrees_with_the_cue_past_more_nouns_than_training_had() -> None:
     made, words = lesson("agreement", 2, 20), AgreementTask().words
-    known, new = (made.questions[name] for name in FAMILIARITY)
+    known, new = (made.questions[name] for name in ("known", "new"))
     assert known.tokens.shape[1] <= made.sentences.shape[1] < new.tokens.shape[1]
     for subject, verb in zip(new.tokens[new.cue], new.right, strict=True):
         assert words[subject].endswith("s") != words[verb].endswith("s")  # keys fall, a key falls

@@ -11,6 +11,7 @@ takes seconds, and forks a worker whenever it is sent a socket for one; it says 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -175,7 +176,10 @@ def main(how: str, descriptor: str) -> None:
     if how == "worker":
         Worker(connection).serve()
         return
+    gc.disable()  # what is imported stays: looking for garbage among it is a tenth of the time
     importlib.import_module("rote.training.loop")  # torch, and what most runs need of ours
+    gc.freeze()  # nor will a worker look there, and copy the pages that it shares
+    gc.enable()
     Nursery(connection).serve()
 
 

@@ -22,7 +22,6 @@ from rote.tasks.lookup import Example, LookupTask
 from rote.tasks.rules import RulesTask
 
 TASKS = ("rules", "lookup", "agreement")
-FAMILIARITY = ("known", "new")
 CONTEXT = 2  # symbols before a rule
 SENTENCES = 4000  # of the generated tasks
 DEPTHS = {"known": 2, "new": 4}  # nouns between subject and verb; training has at most 2

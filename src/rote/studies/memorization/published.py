@@ -30,7 +30,9 @@ PARAMETERS = {
     "LSTM": (16_200, 5_764_800, 9_847_986),
     "Nested LSTM": (16_200, 5_764_800, 9_847_986),
 }
-OBSERVATIONS, LENGTH, BATCH, EPOCH, STEPS = 456_896, 200, 64, 7139, 14_278  # training set, characters, mini-batches
+OBSERVATIONS, LENGTH, BATCH = 456_896, 200, 64  # of the training set; their characters; those of a mini-batch
+EPOCH = OBSERVATIONS // BATCH  # 7139 mini-batches
+STEPS = 2 * EPOCH
 TEST = {"GRU": (2.1170, 0.5201), "LSTM": (2.1713, 0.5140), "Nested LSTM": (2.4950, 0.4710)}  # cross entropy, accuracy
 
 # The paragraph of the connectivity figure (198 characters), and the characters that the text links to.
