@@ -20,7 +20,9 @@ help:
 reproduce: $(CORE)
 	$(BIN)/rote reproduce
 
-test: check tests
+# Both at once: tests wait for processes and pages half of their time.
+test: $(TEST)
+	@$(MAKE) --no-print-directory --jobs=2 check tests
 
 check: $(TEST)
 	$(BIN)/ruff check .
@@ -29,7 +31,7 @@ check: $(TEST)
 	$(BIN)/lint-imports
 
 tests: $(TEST) browser
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3
 
 browser:
 	@sh tests/browser/ensure-chromium

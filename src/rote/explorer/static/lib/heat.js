@@ -2,20 +2,20 @@
 //
 //   const map = heat({ label: "Activity", read: (row, column) => "text", onpick: (row, column) => {} });
 //   map.set({ rows, columns, value: (row, column) => -1..1 or null, signed }); map.cursor(row, column);
+import { cellCursor } from "./cells.js";
 import { divergingRgb, onTheme, sequentialRgb, theme } from "./color.js";
 import { h } from "./dom.js";
 
 const STRENGTH = { light: 0.8, dark: 0.6 }; // of the color scale: calmer than all of it
 
-export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: side = "top" }) {
+export function heat({ label, hint = "", read, onpick = () => {}, cell = 0, axis: side = "top" }) {
   const canvas = h("canvas", { width: 1, height: 1 });
-  const mark = h("div", { class: "heat-cursor", "aria-hidden": "true", hidden: true });
-  const frame = h("div", { class: "heat-frame", tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": label }, canvas, mark);
+  const cursor = h("div", { class: "heat-cursor", "aria-hidden": "true", hidden: true });
+  const frame = h("div", { class: "heat-frame", tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": label }, canvas, cursor);
   const readout = h("p", { class: "heat-readout", role: "status" }, hint);
   const axis = h("div", { class: "heat-axis", "aria-hidden": "true" });
   const element = h("div", { class: "heat" }, side === "top" && axis, frame, side === "bottom" && axis, readout);
   let shown = { rows: 0, columns: 0, value: () => null, signed: false };
-  let at = null;
 
   function draw() {
     const { rows, columns, value, signed } = shown;
@@ -41,45 +41,25 @@ export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: 
     frame.style.setProperty("aspect-ratio", shown.aspect || "auto");
   }
 
-  function point(row, column, told = true) {
+  function mark(at) {
+    cursor.hidden = !at;
+    if (!at) return;
     const { rows, columns } = shown;
-    if (!rows || !columns) return;
-    at = [Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))];
     const box = { left: at[1] / columns, top: at[0] / rows, width: 1 / columns, height: 1 / rows };
-    for (const [side, share] of Object.entries(box)) mark.style.setProperty(side, `${100 * share}%`);
-    mark.hidden = false;
-    if (told) readout.textContent = read(at[0], at[1]);
-    if (told && onpoint) onpoint(at[0], at[1]);
+    for (const [edge, share] of Object.entries(box)) cursor.style.setProperty(edge, `${100 * share}%`);
   }
 
-  function place(event) {
-    const box = canvas.getBoundingClientRect();
-    const share = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
-    if (share.some((value) => value < 0 || value >= 1)) return null;
-    return [Math.floor(share[0] * shown.rows), Math.floor(share[1] * shown.columns)];
-  }
-
-  frame.addEventListener("pointermove", (event) => {
-    const found = place(event);
-    if (found) point(...found);
-  });
-  frame.addEventListener("click", (event) => {
-    const found = place(event);
-    if (found && onpick) onpick(...found);
-  });
-  frame.addEventListener("keydown", (event) => {
-    const [row, column] = at || [0, 0];
-    const to = {
-      ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
-      Home: [row, 0], End: [row, shown.columns - 1], PageUp: [row - 10, column], PageDown: [row + 10, column],
-    }[event.key];
-    if (to && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      point(...to);
-    } else if ((event.key === "Enter" || event.key === " ") && at && onpick) {
-      event.preventDefault();
-      onpick(...at);
-    }
+  const cells = cellCursor(frame, {
+    size: () => [shown.rows, shown.columns],
+    find: (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [((event.clientY - box.top) / box.height) * shown.rows, ((event.clientX - box.left) / box.width) * shown.columns].map(Math.floor);
+    },
+    show: (at) => {
+      mark(at);
+      readout.textContent = at ? read(...at) : hint;
+    },
+    pick: (at) => onpick(...at),
   });
   const end = onTheme(draw);
 
@@ -88,12 +68,10 @@ export function heat({ label, hint = "", read, onpick, onpoint, cell = 0, axis: 
     frame,
     set(changes) {
       shown = { ...shown, ...changes };
-      at = null;
-      mark.hidden = true;
-      readout.textContent = hint;
+      cells.move(null);
       draw();
     },
-    cursor: (row, column) => point(row, column, false),
+    cursor: (row, column) => mark(cells.put([row, column])), // read out when it moves
     // Every number as a block of pixels, so that it stays one however the picture is drawn.
     picture(wide = 900) {
       const large = h("canvas", {});

@@ -2,7 +2,7 @@
 import { divergingRgb, sequentialRgb } from "../lib/color.js";
 import { compositionField } from "../lib/composition.js";
 import { field, fill, h, latest, number, percent, select, svg } from "../lib/dom.js";
-import { heatMap } from "../lib/heatmap.js";
+import { labelledHeat } from "../lib/labelled_heat.js";
 
 const BASE = "/api/lookup";
 const KINDS = ["baseline", "guided"];
@@ -99,8 +99,8 @@ export const view = {
     const found = h("div", { class: "groups-host" });
     const pickers = h("div", { class: "controls" });
     const maps = Object.fromEntries(KINDS.map((kind) => [kind, {
-      attention: heatMap({ label: `Attention of the ${kind} model`, read: (row, column) => readAttention(kind, row, column) }),
-      activity: heatMap({ label: `Gates of the ${kind} model`, read: (row, column) => readActivity(kind, row, column) }),
+      attention: labelledHeat({ label: `Attention of the ${kind} model`, read: (row, column) => readAttention(kind, row, column) }),
+      activity: labelledHeat({ label: `Gates of the ${kind} model`, read: (row, column) => readActivity(kind, row, column) }),
     }]));
     ends.push(...KINDS.flatMap((kind) => [maps[kind].attention.destroy, maps[kind].activity.destroy]));
 
@@ -304,6 +304,7 @@ export const view = {
         let top = 64;
         for (const picture of pictures) {
           const copy = picture.cloneNode(true);
+          copy.querySelector(".map-cursor").remove();
           copy.setAttribute("x", left);
           copy.setAttribute("y", top);
           parts.push(copy);

@@ -1,20 +1,21 @@
-// A heat map: rows by columns of numbers, read with the pointer or the arrow keys.
+// A small heat map with its rows and columns named, as a drawing that can be exported.
 //
-//   const map = heatMap({ label: "Attention of the baseline", read: (row, column) => "..." });
+//   const map = labelledHeat({ label: "Attention of the baseline", read: (row, column) => "..." });
 //   root.append(map.element); map.update({ values, rows, columns, color, marks, outlined, written }); map.svg();
 //
 // values: [row][column]; color(value) -> [red, green, blue]; marks: columns to point at; outlined: [[row, column], ...];
 // written: whether the numbers stand in the cells.
+import { cellCursor } from "./cells.js";
 import { inkOn, onTheme } from "./color.js";
 import { h, svg } from "./dom.js";
 
 const SIZE = 11;
+const HINT = "Point at a cell, or use the arrow keys.";
 
-export function heatMap({ label, read }) {
+export function labelledHeat({ label, read }) {
   let shown = { values: [], rows: [], columns: [], color: () => [0, 0, 0], marks: [], outlined: [], written: false, height: 26 };
-  let cursor = null;
   let drawn = null;
-  const readout = h("p", { class: "map-readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
+  const readout = h("p", { class: "map-readout", "aria-live": "polite" }, HINT);
   const plot = h("div", { class: "map-plot", tabindex: "0", role: "group", "aria-roledescription": "heat map", "aria-label": label });
   const element = h("div", { class: "map" }, plot, readout);
   const place = () => {
@@ -61,39 +62,26 @@ export function heatMap({ label, read }) {
     drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: ${rows} rows by ${columns} columns` },
       svg("rect", { x: at.left - 0.5, y: at.top - 0.5, width: at.cell * columns + 1, height: at.height * rows + 1, fill: "none", stroke: "var(--line)" }), parts, svg("g", { class: "map-cursor" }));
     plot.replaceChildren(drawn);
-    show(cursor);
+    cells.move(cells.at());
   }
 
   function show(cell) {
-    cursor = cell && cell[0] < shown.rows.length && cell[1] < shown.columns.length ? cell : null;
+    const [row, column] = cell ?? [];
     const at = place();
-    drawn.querySelector(".map-cursor").replaceChildren();
-    if (!cursor) {
-      readout.textContent = "Point at a cell, or use the arrow keys.";
-      return;
-    }
-    const [row, column] = cursor;
-    drawn.querySelector(".map-cursor").append(svg("rect", { x: at.left + at.cell * column, y: at.top + at.height * row, width: Math.max(2, at.cell), height: at.height, fill: "none", stroke: "var(--focus)", "stroke-width": 2 }));
-    readout.textContent = read(row, column);
+    drawn.querySelector(".map-cursor").replaceChildren(
+      ...(cell ? [svg("rect", { x: at.left + at.cell * column, y: at.top + at.height * row, width: Math.max(2, at.cell), height: at.height, fill: "none", stroke: "var(--focus)", "stroke-width": 2 })] : []),
+    );
+    readout.textContent = cell ? read(row, column) : HINT;
   }
 
-  plot.addEventListener("pointermove", (event) => {
-    const box = plot.getBoundingClientRect();
-    const at = place();
-    const [column, row] = [Math.floor((event.clientX - box.left - at.left) / at.cell), Math.floor((event.clientY - box.top - at.top) / at.height)];
-    show(column >= 0 && row >= 0 && column < shown.columns.length && row < shown.rows.length ? [row, column] : null);
-  });
-  plot.addEventListener("pointerleave", () => show(null));
-  plot.addEventListener("keydown", (event) => {
-    const [row, column] = cursor ?? [0, -1];
-    const last = [shown.rows.length - 1, shown.columns.length - 1];
-    const to = {
-      ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, Math.max(0, column)], ArrowDown: [cursor ? row + 1 : 0, Math.max(0, column)],
-      Home: [row, 0], End: [row, last[1]], Escape: null,
-    }[event.key];
-    if (to === undefined || last[0] < 0) return;
-    event.preventDefault();
-    show(to && to.map((value, axis) => Math.max(0, Math.min(last[axis], value))));
+  const cells = cellCursor(plot, {
+    size: () => [shown.rows.length, shown.columns.length],
+    find: (event) => {
+      const box = plot.getBoundingClientRect();
+      const at = place();
+      return [(event.clientY - box.top - at.top) / at.height, (event.clientX - box.left - at.left) / at.cell].map(Math.floor);
+    },
+    show,
   });
   const resized = new ResizeObserver(() => draw());
   resized.observe(plot);
