@@ -20,7 +20,7 @@ help:
 reproduce: $(CORE)
 	$(BIN)/rote reproduce
 
-# Both at once: tests wait for processes and pages half of their time.
+# Both at once: tests also wait, for processes and pages.
 test: $(TEST)
 	@$(MAKE) --no-print-directory --jobs=2 check tests
 
@@ -31,7 +31,7 @@ check: $(TEST)
 	$(BIN)/lint-imports
 
 tests: $(TEST) browser
-	$(BIN)/pytest -n 3
+	$(BIN)/pytest -n 2
 
 browser:
 	@sh tests/browser/ensure-chromium

@@ -22,16 +22,35 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Answer]]:
-    """Both studies at smoke, each in a process of its own."""
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
+    """Both studies at smoke, by one command in an empty folder."""
     folder = tmp_path_factory.mktemp("conduits")
-    words = ("--preset", "smoke", "--store", "store", "--workers", "1")
-    return folder / "store", {study: rote("run", study, *words, cwd=folder) for study in CLAIMS}
+    return folder, rote("reproduce", "conduits", "--preset", "smoke", "--workers", "1", cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def store(reproduced: tuple[Path, Answer]) -> Path:
+    return reproduced[0] / "rote-store"
+
+
+def test_reproduce_runs_judges_and_writes_the_report(reproduced):
+    folder, answer = reproduced
+    assert answer.code == 0, answer.err
+    assert "[1/2] conduit-frequency; then conduit-predictability" in answer.err
+    assert re.search(r"Runs: \d+ computed, 0 reused", answer.err)
+    assert "NOT RUN" not in answer.out
+    assert answer.out.splitlines()[-1] == f"Report: {folder / 'report' / 'index.html'}"
+    first, page = ((folder / "report" / name).read_text() for name in ("index.html", "conduits.html"))
+    for claim in (claim for claims in CLAIMS.values() for claim in claims):
+        assert claim in answer.out
+        assert claim in first
+        assert claim in page
+    assert {path.name for path in folder.iterdir()} == {"report", "rote-store"}
 
 
 @pytest.mark.parametrize("study", CLAIMS)
-def test_smoke_prints_the_table_and_a_verdict_on_every_claim(study, store):
-    answer = store[1][study]
+def test_a_finished_study_is_read_without_torch_with_its_table_and_a_verdict_on_every_claim(study, store, folder):
+    answer = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store, cwd=folder)
     assert answer.code == 0, answer.err
     for claim in CLAIMS[study]:
         assert re.search(rf"^INCONCLUSIVE    {claim}  .*preset smoke", answer.out, re.MULTILINE)
@@ -42,28 +61,15 @@ def test_smoke_prints_the_table_and_a_verdict_on_every_claim(study, store):
 
 
 @pytest.mark.parametrize("study", CLAIMS)
-def test_a_finished_study_is_read_again_without_torch(study, store, folder):
-    again = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store[0], cwd=folder)
-    assert (again.code, again.out) == (0, store[1][study].out)
-
-
-@pytest.mark.parametrize("study", CLAIMS)
-def test_every_table_with_a_figure_can_be_drawn(study, store, call):
+def test_every_table_with_a_figure_can_be_drawn(study, store):
     from rote.figures import spec
     from rote.store import FinishedRun, Store
 
-    (summary,) = [row for row in Store(store[0]).runs() if row.study == study and row.part == "summary"]
-    tables = FinishedRun(store[0] / "runs" / study / summary.id).tables()
+    (summary,) = [row for row in Store(store).runs() if row.study == study and row.part == "summary"]
+    tables = FinishedRun(store / "runs" / study / summary.id).tables()
     assert tuple(name for name, table in tables.items() if table.figure) == FIGURES[study]
     for name in FIGURES[study]:
         assert spec(tables[name])["datasets"]["rows"]
-
-
-def test_the_report_shows_both_studies(store, folder):
-    answer = python(NO_TORCH, "report", "--store", store[0], "--out", "out", "--preset", "smoke", cwd=folder)
-    assert answer.code == 0, answer.err
-    page = (folder / "out" / "conduits.html").read_text()
-    assert all(claim in page for claims in CLAIMS.values() for claim in claims)
 
 
 def test_another_cell_can_be_the_main_one_and_both_readings_chosen(call):

@@ -59,14 +59,10 @@ def test_smoke_prints_a_verdict_on_every_claim(smoke):
     assert "NOT RUN" not in answer.out
 
 
-def test_a_finished_study_is_read_and_reported_without_torch(smoke, folder):
+def test_a_finished_study_is_read_without_torch(smoke, folder):
     study, store, first = smoke
     again = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store, cwd=folder, ROTE_DATA="none")
     assert (again.code, again.out) == (0, first.out)
-    report = python(NO_TORCH, "report", "--store", store, "--out", "out", cwd=folder)
-    assert report.code == 0, report.err
-    page = (folder / "out" / "resistance.html").read_text()
-    assert all(claim in page for claim in CLAIMS[study])
 
 
 def test_every_figure_of_the_studies_can_be_drawn(smoke):

@@ -170,17 +170,3 @@ def test_the_time_in_the_report_is_that_of_all_runs_of_the_study(finished, folde
     (section,) = sections
     assert section.seconds == pytest.approx(sum(row.seconds for row in Store(finished.store).runs()))
     assert len(section.runs) == 5
-
-
-def test_reproduce_runs_judges_and_writes_the_report(folder):
-    answer = rote("reproduce", "resistance", "--preset", "smoke", "--workers", "1", cwd=folder)
-    assert answer.code == 0, answer.err
-    assert "[2/4] plane; then plane-information" in answer.err
-    assert re.search(r"Runs: \d+ computed, 0 reused", answer.err)
-    assert all(claim in answer.out for claim in CLAIMS)
-    assert "NOT RUN" not in answer.out
-    report = folder / "report" / "index.html"
-    assert answer.out.splitlines()[-1] == f"Report: {report}"
-    assert "plane-corner" in report.read_text()
-    names = {path.name for path in folder.iterdir()}
-    assert names == {"report", "rote-store"}

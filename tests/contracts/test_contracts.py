@@ -30,7 +30,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", sorted(cells))
 @given(data=st.data())
-@settings(max_examples=3)
+@settings(max_examples=2)
 def test_every_registered_cell_keeps_the_contract(name: str, data: st.DataObject) -> None:
     torch.manual_seed(0)
     sizes = {"input_size": data.draw(st.integers(1, 4)), "hidden_size": data.draw(st.integers(1, 5))}

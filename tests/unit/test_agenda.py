@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from rote.commands.reproducing import Agenda
@@ -10,7 +12,7 @@ from rote.commands.reproducing import Agenda
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("rote.commands.reproducing.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("rote.commands.reproducing.time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 
