@@ -112,6 +112,14 @@ class TestContent:
         ids = {attributes.get("id") for _, attributes in Page(first.with_name("resistance.html")).tags}
         assert {link.split("#")[1] for link in links} <= ids
 
+    def test_a_number_between_two_bounds_is_shown_once_and_judged_twice(self, out: Path) -> None:
+        low = measured([0.2, 0.21, 0.19, 0.2, 0.2])
+        verdict = judge(claim("between", low, replace(low, expected=below(0.3))), {}, study="plane", preset="quick")
+        page = build([small(verdicts=(verdict,))], (verdict,), out).with_name("resistance.html").read_text("utf-8")
+        assert page.count("<dt>Ours</dt>") == 1
+        assert "above 0.1" in page
+        assert "below 0.3" in page
+
     def test_ids_are_given_once_even_if_two_studies_judge_one_claim(self, out: Path) -> None:
         first = build([small(), small(preset="paper")], verdicts(), out)
         for path in first.parent.glob("*.html"):

@@ -33,8 +33,9 @@ class VerdictView:
         return f"{self.page}#{self.anchor}"
 
     @property
-    def deciding(self) -> list[Evidence]:
-        return deciding(self.verdict)
+    def measured(self) -> list[Evidence]:
+        """The numbers that decided, each once, though it may have to lie between two bounds."""
+        return list({(item.label, item.estimate): item for item in deciding(self.verdict)}.values())
 
 
 @dataclass(frozen=True)
