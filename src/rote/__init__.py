@@ -59,6 +59,10 @@ __all__ = [
     "trace",
     "weight_map",
 ]
+_PACKAGES = (
+    "analyses", "cells", "chalk", "claims", "errors", "figures", "models", "report", "store", "studies", "tasks",
+    "testing", "training",
+)  # fmt: skip
 _ELSEWHERE = {
     "Laboratory": "rote.studies",
     "Store": "rote.store",
@@ -69,8 +73,8 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "chalk":  # the teaching engine, used as rote.chalk
-        return import_module("rote.chalk")
+    if name in _PACKAGES:  # rote.analyses.connectivity_through, rote.errors.RoteError
+        return import_module(f"rote.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'rote' has no attribute {name!r}")
     return getattr(import_module(_ELSEWHERE.get(name, "rote.analyses")), name)

@@ -101,14 +101,18 @@ def forked_once(how: str, theirs: Any) -> Any:
     if forked_before:
         return real_start(how, theirs)
     forked_before = True
+    stopping = (signal.SIGINT, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, stopping)  # none may come while the child still has our handlers
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, stopping)
         return Forked(child)
     os.setsid()
     if processes.nursery._control is not None:  # the other end, which a new program would not have
         processes.nursery._control.close()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in stopping:
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, stopping)
     try:
         worker.Nursery(theirs).serve()
     finally:

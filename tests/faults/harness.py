@@ -76,7 +76,7 @@ class Round:
         """Do what the message advises, as a user would; other messages must not come."""
         advised = re.search(r"Remove the run folder (\S+) to compute it again", problem)
         if advised and str(Path(advised[1]).relative_to(self.root)) in self.damaged:
-            shutil.rmtree(advised[1])
+            shutil.rmtree(advised[1], ignore_errors=True)  # two commands may have told the same
             return True
         self.wrong.append(f"told: {problem}")
         return False
@@ -165,10 +165,10 @@ def full_disk(now: Round) -> None:
         supervisor = supervise(kept)
         problem = wait(supervisor)
         bury_all()
-        if problem and "No space left on device" not in problem:
-            now.wrong.append(f"on a full disk: {problem}")
         shutil.rmtree(now.root, ignore_errors=True)
         shutil.copytree(kept, now.root)
+        if problem and "No space left on device" not in problem:
+            now.follow(problem.replace(str(kept), str(now.root)))
 
 
 def damage(now: Round, change: Callable[[Path, random.Random], None]) -> None:

@@ -105,10 +105,11 @@ def with_fewest_rows(table: Float[Tensor, "vocabulary input"], pairs: int) -> Fl
     """
     if len(table) <= table.shape[1] or pairs <= table.shape[1]:
         return table
-    triangle = table[:0]
+    precise = torch.promote_types(table.dtype, torch.float32)  # torch factors no half precision
+    triangle = table[:0].to(precise)
     for rows in table.split(4 * table.shape[1]):  # piece by piece: no second copy of a large embedding
-        triangle = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
-    return triangle
+        triangle = torch.linalg.qr(torch.cat([triangle, rows.to(precise)]), mode="r").R
+    return triangle.to(table.dtype)
 
 
 def _reading(recurrent: Recurrent, vectors: Tensor, table: Tensor | None, what: Measure) -> Reading:

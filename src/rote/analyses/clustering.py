@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rote.analyses.labels import Labels, Name, Samples, labelled_samples, numbered
+from rote.analyses.labels import Labels, Name, Samples, checked_mask, labelled_samples, numbered
 from rote.analyses.result import Result, analyses
 from rote.analyses.trace import Key, Trace, place_of
 from rote.errors import UnknownNameError, UsageError
@@ -146,7 +146,7 @@ def cluster(
     _check_linkage(method, metric)
     if isinstance(trace, Trace):
         inside = trace.mask.cpu()
-        mask = inside if mask is None else inside & mask.cpu()
+        mask = inside if mask is None else inside & checked_mask(mask, inside.shape)
         values = _states(trace, layer, state).cpu()
     elif isinstance(trace, Tensor):
         values = trace

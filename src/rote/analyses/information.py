@@ -158,6 +158,7 @@ def _probabilities(predicted: Tensor, hard: bool) -> Tensor:
     return torch.nn.functional.one_hot(labels.unique(return_inverse=True)[1]).double()
 
 
+@torch.inference_mode(False)
 def _gradients(model: Model, parts: list[Tensor], rows: Tensor) -> Tensor:
     """Mean over rows of the norm of d logits / d component (all classes, all entries); NaN where there is none."""
     smooth = [index for index, values in enumerate(parts) if values.is_floating_point()]

@@ -54,9 +54,9 @@ def as_model(model: Any) -> SequenceModel:
             "Wrap your modules: rote.adapt(recurrent=..., embedding=..., readout=...)."
         )
     like = model.recurrent.cell(0).weight_hh
-    for name, weight in model.named_parameters():
+    for name, weight in (*model.named_parameters(), *model.named_buffers()):
         check_finite(f"The weight {name!r} of the model", weight)
-        if (weight.dtype, weight.device) != (like.dtype, like.device):
+        if weight.is_floating_point() and (weight.dtype, weight.device) != (like.dtype, like.device):
             raise UsageError(
                 f"The weights of the model must agree in dtype and device. 'recurrent' has {like.dtype} on "
                 f"{like.device}, {name!r} {weight.dtype} on {weight.device}. Convert with module.to(...)."
@@ -138,10 +138,11 @@ def check_lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
         raise UsageError(
             f"'lengths' must be {batch} whole numbers, one per sequence. Got {tuple(given.shape)} of {given.dtype}."
         )
+    given = given.long()
     wrong = given[(given < 1) | (given > time)]
     if len(wrong):
         raise UsageError(f"'lengths' must lie in 1 to {time}, the steps of the tensor. Got {int(wrong[0])}.")
-    return given.long()
+    return given
 
 
 def check_initial(model: SequenceModel, inputs: Inputs, initial: Any) -> list[State]:

@@ -83,7 +83,8 @@ def _matrices(blocks: list[Tensor]) -> Tensor:
 
 
 def norms_of(matrices: Float[Tensor, "batch row column"]) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """Spectral and Frobenius norm of each."""
+    """Spectral and Frobenius norm of each, in float32 at least."""
+    matrices = matrices.to(torch.promote_types(matrices.dtype, torch.float32))
     scale = matrices.abs().amax((1, 2)).clamp(min=torch.finfo(matrices.dtype).tiny)  # squares may underflow
     scaled = matrices / scale[:, None, None]
     return _spectral(scaled) * scale, scaled.norm(dim=(1, 2)) * scale

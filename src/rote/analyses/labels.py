@@ -29,16 +29,14 @@ def labelled_samples(
     values: Tensor | np.ndarray, labels: Labels, mask: Tensor | None = None, what: str = "activations"
 ) -> Samples:
     """The positions of ``values`` [sample, unit] or [batch, time, unit] that have a label and lie inside ``mask``."""
-    values = torch.as_tensor(values)
+    values = _numbers(values, what)
     if values.dim() not in (2, 3) or values.numel() == 0 or not values.is_floating_point():
         raise UsageError(
             f"'{what}' must be numbers [sample, unit] or [batch, time, unit], at least one. "
             f"Got {tuple(values.shape)} of {values.dtype}."
         )
     shape = values.shape[:-1]
-    kept = torch.ones(shape, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
-    if kept.dtype != torch.bool or kept.shape != shape:
-        raise UsageError(f"'mask' must be bool of shape {tuple(shape)}. Got {kept.dtype} {tuple(kept.shape)}.")
+    kept = torch.ones(shape, dtype=torch.bool) if mask is None else checked_mask(mask, shape)
     named = flat_labels(labels, "labels", kept)
     inside = kept.flatten().tolist()
     positions = [place for place, name in enumerate(named) if inside[place] and name is not None]
@@ -49,10 +47,31 @@ def labelled_samples(
     return Samples(chosen.numpy(), [name for place in positions if (name := named[place]) is not None], positions, kept)
 
 
+def _numbers(values: Any, what: str) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError):
+        advice = " Of a trace give trace.hidden[layer], and mask=trace.mask." if hasattr(values, "hidden") else ""
+        raise UsageError(
+            f"'{what}' must be numbers [sample, unit] or [batch, time, unit]. Got {type(values).__name__}.{advice}"
+        ) from None
+
+
+def checked_mask(mask: Any, shape: Sequence[int]) -> Tensor:
+    kept = torch.as_tensor(mask)
+    if kept.dtype != torch.bool or tuple(kept.shape) != tuple(shape):
+        raise UsageError(f"'mask' must be bool of shape {tuple(shape)}. Got {kept.dtype} {tuple(kept.shape)}.")
+    return kept.cpu()
+
+
 def flat_labels(labels: Labels, argument: str, kept: Tensor) -> list[Name | None]:
     """One label per position of ``kept`` ([sample] or [batch, time]), row by row. A row of names may be as long as the
     tensor or as its own sequence."""
     shape = tuple(kept.shape)
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "OUS":  # names
+        labels = labels.tolist()
+    if isinstance(labels, str) or not isinstance(labels, Tensor | np.ndarray | Sequence):
+        raise UsageError(f"'{argument}' must be names or whole numbers, one per position. Got {labels!r:.60}.")
     if isinstance(labels, Tensor | np.ndarray):
         found = torch.as_tensor(labels)
         if found.is_floating_point() or tuple(found.shape) != shape:

@@ -31,7 +31,8 @@ class Unchanged:
     @staticmethod
     def _now(model: nn.Module) -> list[int]:
         # Weights made in torch's inference mode have no version.
-        return [0 if parameter.is_inference() else parameter._version for parameter in model.parameters()]
+        weights = (*model.parameters(), *model.buffers())
+        return [0 if weight.is_inference() else weight._version for weight in weights]
 
 
 def hidden_states(

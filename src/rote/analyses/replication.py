@@ -25,6 +25,7 @@ Forward = Callable[[Tensor], Tensor]
 CHUNK = 32
 
 
+@torch.inference_mode(False)
 def connectivity_through(
     forward: Forward,
     vectors: Tensor,

@@ -23,6 +23,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 @analyses.register("prune")
+@torch.inference_mode(False)  # the copy is one to train
 def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest: float = 0.01) -> Model:
     """A copy of the model with only the strongest share of the neurons of each recurrent layer.
 
@@ -40,8 +41,9 @@ def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest
     >>> int(rote.trace(small, torch.randn(1, 4, 3)).hidden[0].any(1).sum())  # neurons that are ever active
     2
     """
+    _check_module("model", model)
+    kept = strong_neurons(model, keep, by=by, strongest=strongest)
     pruned = copy.deepcopy(model)
-    kept = strong_neurons(pruned, keep, by=by, strongest=strongest)
     shared = _tied(pruned)
     with torch.no_grad():
         for layer in neuron_layers(pruned):
@@ -58,6 +60,7 @@ def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest
 
 
 @analyses.register("substitute")
+@torch.inference_mode(False)
 def substitute(
     into: Model,
     part: str | Sequence[str],
@@ -78,9 +81,8 @@ def substitute(
     >>> torch.equal(mixed.embedding.weight, donor.embedding.weight), mixed.embedding.weight.requires_grad
     (True, False)
     """
-    for argument, model in (("into", into), ("source", source)):
-        if not isinstance(model, nn.Module):
-            raise UsageError(f"'{argument}' must be an nn.Module. Got {type(model).__name__}.")
+    _check_module("into", into)
+    _check_module("source", source)
     made = copy.deepcopy(into)
     here, there = _tensors(into), _tensors(source)
     names = _of_part(part, here, there)
@@ -148,6 +150,11 @@ def _spellings(name: str) -> tuple[str, str]:
 def _beginnings(name: str) -> list[str]:
     pieces = name.split(".")
     return [".".join(pieces[: end + 1]) for end in range(len(pieces))]
+
+
+def _check_module(argument: str, model: object) -> None:
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"'{argument}' must be an nn.Module. Got {type(model).__name__}.")
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -63,7 +63,8 @@ def target_rows(
     """d output[target] / d state: the target's row of the readout; minus the expected row for a log-probability."""
     flat, chosen = hidden.flatten(0, -2), targets.flatten()
     if model.readout is None:
-        return torch.nn.functional.one_hot(chosen, hidden.shape[-1]).to(hidden.dtype).view_as(hidden)
+        rows = torch.nn.functional.one_hot(chosen, hidden.shape[-1]).to(hidden.dtype)
+        return (rows - flat.softmax(-1) if of == "log_probability" else rows).view_as(hidden)
     weight = model.readout.weight.detach()
     rows = weight[chosen]
     if of == "log_probability":

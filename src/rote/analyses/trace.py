@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from rote.analyses.inputs import as_model, check_initial, check_inputs
+from rote.analyses.plain_autograd import outputs_of
 from rote.analyses.result import Result, analyses, rows_of
 from rote.cells import Recurrent, unroll
 from rote.models.sequence import SequenceModel
@@ -102,5 +103,5 @@ def trace(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = 
                 states[keys[index]], gates[keys[index]] = run.states, run.gates
                 outputs.append(run.states["hidden"])
             values = torch.cat(outputs, dim=-1)
-        logits = values if model.readout is None else model.readout(values)
+        logits = outputs_of(model, values)
     return Trace(states, gates, logits, inputs.mask)

@@ -213,7 +213,12 @@ def gini(amounts: Tensor) -> float:
 
 def as_matrix(weight: Any) -> Tensor:
     """On the CPU, detached and checked."""
-    matrix = torch.as_tensor(weight).detach().cpu()
+    try:
+        matrix = torch.as_tensor(weight).detach().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise UsageError(
+            f"'weight' must be a matrix [receiver, sender] of numbers. Got {type(weight).__name__}."
+        ) from None
     if matrix.dim() != 2 or matrix.numel() == 0 or not matrix.is_floating_point():
         raise UsageError(
             f"'weight' must be a matrix [receiver, sender] of numbers. Got {tuple(matrix.shape)} of {matrix.dtype}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from torch import nn
 
 from rote.cells.cell import Biases, Cell
@@ -30,15 +32,30 @@ def as_recurrent(module: nn.Module) -> Recurrent:
     if getattr(module, "proj_size", 0):
         raise UsageError(f"An LSTM with proj_size={module.proj_size} cannot be taken apart yet. {OWN_CELL}")
     torch_class = next(known for known in (nn.RNN, nn.LSTM, nn.GRU) if isinstance(module, known))
-    if type(module).forward is not torch_class.forward:
-        raise UsageError(
-            f"'recurrent' is a {_kind(module)} with a forward() of its own, so that Rote cannot know what it computes. "
-            + OWN_CELL
-        )
+    check_own_forward("recurrent", module, torch_class, OWN_CELL)
     directions = 2 if module.bidirectional else 1
     made = [_cell(module, layer, direction) for layer in range(module.num_layers) for direction in range(directions)]
     adapted = Recurrent(made, bidirectional=module.bidirectional, dropout=float(module.dropout))
     return adapted.train(module.training)
+
+
+def check_own_forward(argument: str, module: nn.Module, torch_class: type[nn.Module], remedy: str) -> None:
+    if type(module).forward is not torch_class.forward:
+        raise UsageError(
+            f"'{argument}' is a {_kind(module)} with a forward() of its own, so that Rote cannot know what it "
+            f"computes. {remedy}"
+        )
+
+
+def check_not_computed(argument: str, weights: Mapping[str, object]) -> None:
+    """Refuse tensors that a module makes anew from others, which may be stale and are not what is trained."""
+    for name, weight in weights.items():
+        if weight is not None and not isinstance(weight, nn.Parameter):
+            raise UsageError(
+                f"{name!r} of '{argument}' is computed from other weights (weight_norm, parametrize, prune). "
+                "Make it plain first: torch.nn.utils.parametrize.remove_parametrizations, .remove_weight_norm or "
+                ".prune.remove."
+            )
 
 
 def _kind(module: nn.Module) -> str:
@@ -59,12 +76,7 @@ def _cell(module: nn.RNN | nn.LSTM | nn.GRU, layer: int, direction: int) -> Cell
     suffix = f"_l{layer}{'_reverse' if direction else ''}"
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     weights = {name: getattr(module, name + suffix, None) for name in names}
-    for name, weight in weights.items():
-        if weight is not None and not isinstance(weight, nn.Parameter):
-            raise UsageError(
-                f"{name + suffix!r} of 'recurrent' is computed from other weights (weight_norm, parametrize, prune). "
-                "Make it plain first: torch.nn.utils.parametrize.remove_parametrizations, or .prune.remove."
-            )
+    check_not_computed("recurrent", {name + suffix: weight for name, weight in weights.items()})
     biases: Biases = "two" if module.bias else "none"
     sizes = (int(getattr(module, "weight_ih" + suffix).shape[1]), module.hidden_size)
     if isinstance(module, nn.LSTM):

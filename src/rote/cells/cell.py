@@ -82,7 +82,11 @@ class Cell(nn.Module, ABC):
         for name, shape in self.shapes().items():
             if weights is not None:
                 # The very tensors: a model that is looked into is not copied.
-                setattr(self, name, self._checked(name, weights.get(name), shape))
+                given = self._checked(name, weights.get(name), shape)
+                if isinstance(given, nn.Parameter):
+                    setattr(self, name, given)
+                else:
+                    self.register_buffer(name, given)
             else:
                 setattr(self, name, None if shape is None else nn.Parameter(torch.empty(shape)))
         if weights is None:
