@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -41,6 +45,7 @@ COMMANDS = {
 def main(words: list[str] | None = None) -> None:
     """Run a command; exit codes: 0 done, 1 a study failed, 2 wrong usage, 130 interrupted."""
     words = sys.argv[1:] if words is None else words
+    _complete_streams()
     if words[:1] == ["__complete"]:  # called by the completion script, with the words typed so far
         from rote.commands.completion import complete
 
@@ -51,7 +56,9 @@ def main(words: list[str] | None = None) -> None:
 
 def run_command(words: list[str]) -> int:
     try:
-        return int(parse(words, COMMANDS)())
+        code = int(parse(words, COMMANDS)())
+        sys.stdout.flush()
+        return code
     except InterruptedRunError as error:
         print(f"rote: {error} Give the same command again to go on.", file=sys.stderr)
         return InterruptedRunError.exit_code
@@ -64,6 +71,22 @@ def run_command(words: list[str]) -> int:
     except BrokenPipeError:  # rote claims | head
         sys.stderr.close()
         return 1
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO) or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in its buffer
+        print(f"rote: The output cannot be written: {error.strerror}.", file=sys.stderr)
+        return 1
+
+
+def _complete_streams() -> None:
+    """A command may be started without any of its streams, or with one that cannot write every letter."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def _scalar(value: object, kind: Any) -> bool | int | float | str | None:
     if kind is str:
         return value if isinstance(value, str) else None
     number = None if isinstance(value, bool) else _number(value)
-    if kind is int and number is not None and number == int(number):
+    if kind is int and number is not None and number == int(number) and abs(number) < 2**63:
         return int(number)
     if kind is float and number is not None and abs(number) <= sys.float_info.max:
         return float(number)

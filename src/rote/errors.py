@@ -32,12 +32,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"Did you mean {nearest[0]!r}?" if nearest else ""
 
 
+NAMED = 40  # names that an error lists
+
+
 class UnknownNameError(UsageError):
     """``UnknownNameError("study", "plan", ["plane"])`` reads: Unknown study 'plan'. Did you mean 'plane'?"""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        hint = did_you_mean(name, self.known) or f"Known: {', '.join(self.known) or 'none yet'}."
+        more = f" and {len(self.known) - NAMED} more" if len(self.known) > NAMED else ""
+        hint = did_you_mean(name, self.known) or f"Known: {', '.join(self.known[:NAMED]) or 'none yet'}{more}."
         super().__init__(f"Unknown {kind} {name!r}{where}. {hint}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import sys
 
@@ -192,3 +193,23 @@ def test_import_tells_what_is_damaged_and_brings_the_rest(call, store, folder):
     assert answer.out.startswith("4 runs imported, ")
     assert f"Not imported: {row.folder}: result.json: Its checksum is not the one in its record." in answer.err
     assert "1 runs of" in answer.err
+
+
+def test_a_name_that_is_no_text_and_an_index_that_is_a_folder_hinder_nothing(call, store):
+    (store / "runs" / "plane" / os.fsdecode(b"\xff\xfe")).mkdir()
+    assert len(call("runs").out.splitlines()) > 5
+    (store / "index.sqlite").unlink()
+    (store / "index.sqlite").mkdir()
+    assert "Repaired." in call("runs", "verify", "--repair").out
+    assert (store / "index.sqlite").is_file()
+
+
+def test_a_folder_keeps_one_result_of_a_study_and_says_so(call, store, folder):
+    summary = part("summary").id
+    answer = call("runs", "keep", summary, summary, "--out", "kept")
+    assert (answer.code, "Several of these are of plane" in answer.err) == (2, True)
+    (folder / "afile").write_text("mine")
+    assert call("runs", "keep", summary, "--out", "afile").err.startswith("rote: Cannot write afile/plane.json")
+    assert call("runs", "keep", summary, "--out", "kept").code == 0
+    assert call("report", "--kept", "kept", "--markdown").code == 0
+    assert (folder / "kept" / "resistance" / "plane.md").is_file()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import SMOKE, contents
+from command_line import ROTE, SMOKE, contents, rote
 
 from rote.cli import main
 
@@ -57,6 +58,12 @@ MISTAKES = {
     "negative rate": ("run plane training.learning_rate=-0.1", "'learning_rate' of TrainingConfig must be above 0."),
     "no seeds": ("run plane seeds=0", "'seeds' of PlaneConfig must be at least 1. Got 0."),
     "negative seeds": ("run plane --seeds -3", "'seeds' of PlaneConfig must be at least 1. Got -3."),
+    "endless seeds": ("run plane --seeds 1000000000000", "'seeds' must be at most 1000000. Got 1000000000000."),
+    "seeds beyond numbers": ("run plane seeds=1e300", "'seeds' takes a whole number. Got '1e300'."),
+    "long name of a store": (f"runs --store {'a' * 300}", "File name too long. Choose another --store."),
+    "long name to import": (f"runs import {'a' * 300}", "is no folder: "),
+    "home of nobody": ("runs import ~nosuch/x", "is no folder: Could not determine home directory."),
+    "filter for verify": ("runs verify --preset quick", "'rote runs verify' looks at the whole store."),
     "word for seeds": ("run plane --seeds some", "The option --seeds takes a whole number. Got 'some'."),
     "no workers": ("run plane --workers 0", "'workers' must be at least 1. Got 0."),
     "no workers to reproduce": ("reproduce --workers 0", "'workers' must be at least 1. Got 0."),
@@ -161,3 +168,30 @@ def test_a_wrong_environment_variable_does_not_fail_every_run_one_by_one(
         == "rote: ROTE_CHECKPOINT_SECONDS must be a number of seconds, at least 0. Got 'often'.\n"
     )
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_command_may_be_started_without_a_stream(folder, finished, closed):
+    words = f"{ROTE} runs rm --study plane --store {finished.store} {closed}"
+    done = subprocess.run(["sh", "-c", words], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert (done.stdout, "Add --yes" in done.stderr) == ("", "2" not in closed)
+
+
+def test_output_that_cannot_be_written_is_told(folder, finished):
+    done = subprocess.run(
+        ["sh", "-c", f"{ROTE} runs --store {finished.store} > /dev/full"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "rote: The output cannot be written: No space left on device.\n")
+
+
+def test_letters_that_a_terminal_has_not_are_spelled(folder, finished):
+    answer = rote("claims", "--store", finished.store, cwd=folder, PYTHONIOENCODING="ascii")
+    assert answer.code == 0, answer.err
+
+
+def test_settings_that_no_machine_can_compute_are_told_in_one_line(call, folder):
+    answer = call("run", "plane", "model.hidden=99999999999", "--preset", "smoke", "--workers", "1")
+    assert answer.code == 1
+    assert answer.err.startswith("rote: RuntimeError: ")

@@ -103,6 +103,21 @@ def test_a_grid_of_a_million_trials_by_mistake_asks_first(call, folder, monkeypa
     assert not list(folder.iterdir())
 
 
+def test_every_trial_counts_when_it_is_to_be_asked_and_ctrl_d_is_a_no(call, folder, monkeypatch):
+    for values in ("2,1100", "1100,2"):
+        answer = call("sweep", "tagging", f"seeds={values}", "--preset", "smoke")
+        assert answer.code == 2
+        assert "This is a sweep of 2 trials and 1,103 runs" in answer.err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", ended)
+    assert call("sweep", "tagging", "seeds=2,1100", "--preset", "smoke").err == "rote: Nothing was begun.\n"
+    assert not list(folder.iterdir())
+
+
+def ended(question):
+    raise EOFError
+
+
 def test_optuna_is_asked_for_by_name_where_it_is_missing(call, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     answer = call("sweep", "tagging", "model.hidden=4,8", "--method", "optuna", "--trials", "2", *SMOKE)
@@ -131,12 +146,15 @@ def test_optuna_proposes_the_same_trials_again_from_the_same_store(call):
         (("--figure", "nowhere/figure.svg"), "there is no folder nowhere"),
         (("seeds=2", "--seeds", "3"), "The key 'seeds' is given twice."),
         (("--seeds", "0"), "'seeds' of"),
+        (("--trials", "2", "--seed", "-1"), "'seed' must lie in 0 to 4294967295. Got -1."),
+        (("--out", "folder.csv"), "it is a folder. Give another name."),
         (("--workers", "0"), "'workers' must be at least 1. Got 0."),
     ],
 )
 def test_mistakes_are_told_before_any_work(call, folder, words, told):
+    (folder / "folder.csv").mkdir()
     answer = call("sweep", "tagging", "model.hidden=4,8", "--preset", "smoke", "--store", "store", *words)
     assert (answer.code, answer.out) == (2, "")
     assert told in answer.err
     assert answer.err.count("\n") == 1
-    assert not list(folder.iterdir())
+    assert [path.name for path in folder.iterdir()] == ["folder.csv"]

@@ -147,6 +147,31 @@ def test_a_killed_worker_s_run_is_taken_up_from_its_checkpoint_by_another(store:
     assert len(results(store)) == 4
 
 
+def test_what_only_a_killed_worker_had_is_sent_to_another(
+    store: Store, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster.Cluster, "_token", lambda self: contextlib.nullcontext("no-such-token"))
+    begun, told = threading.Event(), cluster.Cluster._told
+
+    def heard(self: cluster.Cluster, event: tuple[float, dict[str, object]]) -> None:
+        if self.blind:
+            begun.set()
+        told(self, event)
+
+    def kill() -> None:
+        for process in machines.processes:
+            if process is not machines.scheduler:
+                process.kill()
+        machines.start_worker()
+
+    monkeypatch.setattr(cluster.Cluster, "_told", heard)
+    thread = when(begun.is_set, kill)
+    Laboratory(store, cluster=machines.address).run("tiny", overrides={"seeds": 4, "steps": 30, "pause": 0.05})
+    thread.join()
+    assert begun.is_set()
+    assert len(results(store)) == 4
+
+
 def parent(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
 

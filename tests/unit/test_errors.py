@@ -50,3 +50,8 @@ def test_unknown_name_suggests_the_nearest_or_lists_all_but_never_neither(
 
 def test_unknown_name_accepts_an_iterator_that_can_be_read_once() -> None:
     assert "Did you mean 'plane'?" in str(UnknownNameError("study", "plan", iter(["plane"])))
+
+
+def test_of_many_names_some_are_listed() -> None:
+    told = str(UnknownNameError("run", "plane", [f"{number:04x}" for number in range(243)]))
+    assert told.endswith("0026, 0027 and 203 more.")

@@ -36,7 +36,11 @@ def open_store(folder: str | None) -> Store:
     from rote.store import Store
 
     store = Store(folder)
-    if any(path.exists() and not path.is_dir() for path in (store.root, *store.root.parents)):
+    try:
+        in_the_way = any(path.exists() and not path.is_dir() for path in (store.root, *store.root.parents))
+    except OSError as error:  # such as too long a name
+        raise UsageError(f"The store cannot be at {store.root}: {error.strerror}. Choose another --store.") from None
+    if in_the_way:
         raise UsageError(
             f"The store {store.root} is a file, or lies below one. Set ROTE_HOME (or --store) to a folder."
         )
@@ -45,7 +49,11 @@ def open_store(folder: str | None) -> Store:
 
 def confirm(question: str) -> bool:
     """Ask a person at the terminal."""
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
 
 
 def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -78,8 +78,9 @@ def kept_results(folder: Path) -> dict[str, KeptResults]:
     """By folder, one for each source, in the order of the sources."""
     found: dict[str, KeptResults] = {}
     for kept in kept_in(folder):
-        source_folder, *below = kept.path.relative_to(folder).with_suffix(".md").parts
         study = studies[kept.record.request.study]()
+        *above, page = kept.path.relative_to(folder).with_suffix(".md").parts
+        source_folder, *below = [*(above or [study.source.name]), page]
         results = found.setdefault(source_folder, KeptResults(study.source))
         spent = {record.request.id: record.seconds for record in (kept.record, *kept.runs)}
         path = "/".join(below)

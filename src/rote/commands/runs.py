@@ -88,7 +88,7 @@ class Runs:
         """What is missing or too much for this action."""
         if self.action == "list" and self.ids:
             raise UsageError(f"'rote runs list' takes no ids. Did you mean: rote runs show {self.ids[0]}")
-        if self.action == "verify" and (self.ids or self._selection.study or self._selection.status):
+        if self.action == "verify" and not self._selection.is_everything:
             raise UsageError("'rote runs verify' looks at the whole store. Leave out ids and filters.")
         if self.action in ("show", "keep") and not self.ids:
             raise UsageError(f"'rote runs {self.action}' needs the id of a run. See: rote runs list")
@@ -223,8 +223,12 @@ class Runs:
         from rote.studies import Display
         from rote.studies.estimates import in_bytes
 
-        other = Store(Path(self.ids[0]).expanduser())
-        if not (other.root / "runs").is_dir():
+        try:
+            other = Store(Path(self.ids[0]).expanduser())
+            is_store = (other.root / "runs").is_dir()
+        except (OSError, RuntimeError) as error:  # too long a name, no such user
+            raise UsageError(f"{self.ids[0]!r} is no folder: {error}") from None
+        if not is_store:
             raise UsageError(f"{other.root} is no store: it has no folder 'runs'. Give the folder that has it.")
         if other.root.resolve() == store.root.resolve():
             raise UsageError(f"{other.root} is this store itself. Name another one.")
@@ -251,6 +255,10 @@ class Runs:
 
         if self.out is None:
             raise UsageError("'rote runs keep' needs the folder to write to: --out FOLDER")
+        studied = [store.load(prefix).record.request.study for prefix in self.ids]
+        if len(set(studied)) < len(studied):
+            twice = next(name for name in studied if studied.count(name) > 1)
+            raise UsageError(f"A folder keeps one result of each study. Several of these are of {twice}: keep one.")
         for prefix in self.ids:
             print(f"Kept in {keep(store, prefix, self.out).path}")
         return 0

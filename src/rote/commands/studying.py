@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
@@ -129,7 +129,8 @@ class Show:
         facts = {
             "name": study.name, "title": study.title, "source": study.source.title, "place": study.place,
             "about": study.about, "claims": {claim.id: claim.statement for claim in study.claims},
-            "deviations": list(study.deviations), "estimates": costs, "presets": presets,
+            "deviations": list(study.deviations), "presets": presets,
+            "estimates": {name: asdict(found) for name, found in costs.items()},
         }  # fmt: skip
         if self.json:
             print_json(facts)

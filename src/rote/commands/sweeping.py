@@ -127,9 +127,9 @@ class Sweep:
     def _confirm(self, lab: Laboratory, asked: Asked) -> None:
         """A grid is quickly too large by mistake: ask before anything is made."""
         from rote.studies.estimates import in_words
-        from rote.studies.sweep import runs_of
+        from rote.studies.sweep import most_runs
 
-        if self.yes or asked.count * runs_of(asked, asked.sample()[0]) <= ASKS_FROM:
+        if self.yes or most_runs(asked) <= ASKS_FROM:
             return
         from rote.studies.sweep import estimate
 
@@ -180,3 +180,5 @@ def check_file(path: Path | None, endings: tuple[str, ...], what: str) -> None:
         raise UnknownNameError("ending", path.suffix or path.name, [f".{end}" for end in endings], f" of {path}")
     if not path.parent.is_dir():
         raise UsageError(f"{what} cannot be written to {path}: there is no folder {path.parent}. Make it first.")
+    if path.is_dir():
+        raise UsageError(f"{what} cannot be written to {path}: it is a folder. Give another name.")

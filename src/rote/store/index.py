@@ -101,9 +101,9 @@ def _stamps(root: Path) -> Iterator[tuple[str, str]]:
     """Run folder -> a mark that changes whenever its record is replaced."""
     with reading(root / "runs"), contextlib.suppress(FileNotFoundError):
         for study in os.scandir(root / "runs"):
-            if study.is_dir():
+            if study.is_dir() and _is_text(study.name):
                 for run in os.scandir(study):
-                    if run.is_dir() and not run.name.startswith("."):
+                    if run.is_dir() and not run.name.startswith(".") and _is_text(run.name):
                         try:
                             seen = os.stat(f"{run.path}/{RECORD}")  # a Path takes longer than the call itself
                             stamp = f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}"
@@ -112,12 +112,18 @@ def _stamps(root: Path) -> Iterator[tuple[str, str]]:
                         yield f"runs/{study.name}/{run.name}", stamp
 
 
+def _is_text(name: str) -> bool:
+    """No run has another name, and the index could not hold it."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def _read(root: Path, folder: str, stamp: str) -> Listed:
     study, name = folder.split("/")[1:]
     try:
         record = Record.read(root / folder)
     except StoreError as error:
-        return Listed(folder, stamp, name, study, "", "", "damaged", 0, "", 0.0, "{}", str(error))
+        told = str(error).encode(errors="backslashreplace").decode()  # it has the path, which may be no text
+        return Listed(folder, stamp, name, study, "", "", "damaged", 0, "", 0.0, "{}", told)
     request = record.request
     reason = (record.error or "").rsplit("\n", 1)[-1]
     config = json.dumps(request.config, sort_keys=True)

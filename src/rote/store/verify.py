@@ -6,7 +6,6 @@ damaged ones too, and files that are not Rote's are never removed here.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -83,18 +82,21 @@ def repair(root: Path, findings: Sequence[Finding]) -> list[Finding]:
     for finding in findings:
         path = root / finding.path
         if finding.kind == "index":
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
+            _remove(path)
             listed(root)
         elif finding.kind == "leftover" and not is_locked(path.parent):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+            _remove(path)
         else:
             continue
         repaired.append(finding)
     return repaired
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def check_run(folder: Path, record: Record) -> list[tuple[Kind, str, str]]:

@@ -120,7 +120,11 @@ class Cluster:
         if self.blind:
             requests = [order.request, *order.needs]
             packed = [(request.to_plain(), pack(self.store.folder(request))) for request in requests]
-            sent = client.scatter(packed, hash=False)
+            try:
+                sent = client.scatter(packed, hash=False)
+            except TimeoutError:  # there is no worker at present
+                self.later.append((time.monotonic() + LOCKED_AGAIN, order))
+                return
         future = client.submit(
             remote.perform_order, self.name, str(self.store.root), self.token, remote.versions(), order.to_plain(),
             sent, pure=False, key=f"rote-{order.request.id}-{secrets.token_hex(4)}",
@@ -133,7 +137,8 @@ class Cluster:
         self.running.discard(order.request.id)
         if line := self.lines.pop(order.request.id, None):
             line.remove()
-        if future.status == "cancelled":  # with its scheduler: it is submitted to the next one
+        if future.status == "cancelled":  # with its scheduler, or with the worker that alone had what was sent
+            self.later.append((time.monotonic() + LOCKED_AGAIN, order))
             return
         if future.status == "error":
             error = future.exception()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rote.errors import UsageError
 from rote.store import FinishedRun, Record, Store, Table, read_document, write_document
+from rote.store.files import writing
 
 KIND, VERSION = "rote kept result", 1
 MOST_ROWS = 2000  # of a table that is kept; figures' raw data can be much longer
@@ -43,7 +44,8 @@ class Kept:
         return cls(path, first, tuple(others), tables, tuple(plain["left_out"]))
 
     def write(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         body = {
             "records": [record.to_plain() for record in (self.record, *self.runs)],
             "tables": [table.to_plain() for table in self.short.values()],

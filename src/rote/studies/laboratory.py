@@ -226,7 +226,7 @@ class Laboratory:
         known = self._engines()
         if key not in known:
             self._warm_up()
-            with threads(study.threads):  # as the runs will be computed
+            with told_as_failures(), threads(study.threads):  # as the runs will be computed
                 times = study.engine_times(config, self.workers)
             # Another command may have decided meanwhile: both must find the same runs.
             known = {key: times.faster if times else "processes"} | self._engines()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from rote.claims import Claim, Source
 from rote.config import from_plain, resolve, to_plain
-from rote.errors import UnknownNameError
+from rote.errors import UnknownNameError, UsageError
 from rote.registry import Registry
 from rote.store import FinishedRun, Request, Run, Table
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 PRESETS = ("smoke", "quick", "paper")
+MOST_SEEDS = 1_000_000  # more are a slip of the keyboard
 Progress = Callable[[int, int], None]
 
 
@@ -73,7 +74,10 @@ class Study(ABC, Generic[C]):
     def resolve(self, preset: str, overrides: Mapping[str, object]) -> C:
         if preset not in self.presets:
             raise UnknownNameError("preset", preset, self.presets)
-        return resolve(self.default, {**self.presets[preset], **overrides})
+        config = resolve(self.default, {**self.presets[preset], **overrides})
+        if getattr(config, "seeds", 0) > MOST_SEEDS:
+            raise UsageError(f"'seeds' must be at most {MOST_SEEDS}. Got {getattr(config, 'seeds', 0)}.")
+        return config
 
     def request(self, part: str, config: object, seeds: Sequence[int]) -> Request:
         return Request(self.name, self.version, part, to_plain(config), tuple(seeds))

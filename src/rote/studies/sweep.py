@@ -113,6 +113,8 @@ class Sweep:
             raise UsageError("A grid has as many trials as combinations. Leave out --trials, or use --method random.")
         if self.method != "grid" and (self.trials is None or self.trials < 1):
             raise UsageError(f"The method {self.method!r} needs the number of trials, at least 1. Got {self.trials}.")
+        if not 0 <= self.seed < 2**32:
+            raise UsageError(f"'seed' must lie in 0 to {2**32 - 1}. Got {self.seed}.")
         for trial in self.sample():  # the whole of them is checked before the first run
             self.study.resolve(self.preset, self.overrides(trial))
 
@@ -169,7 +171,7 @@ def _all(laboratory: Laboratory, asked: Sweep, *, alone: bool) -> list[Outcome]:
         asked.study.resolve(asked.preset, asked.overrides(trial))
     first = trials[:1] if alone else []
     found = _outcomes(laboratory, asked, first) if first else []
-    for some in _batches(trials[len(first) :], runs_of(asked, trials[0])):
+    for some in _batches(trials[len(first) :], max(_sampled_runs(asked))):
         found += _outcomes(laboratory, asked, some)
     return found
 
@@ -196,6 +198,16 @@ def runs_of(asked: Sweep, trial: Trial) -> int:
     if getattr(config, "engine", "") == "auto":
         config = replace(config, engine="stacked")
     return max(1, len(asked.study.requests(config)))
+
+
+def _sampled_runs(asked: Sweep) -> list[int]:
+    return [runs_of(asked, trial) for trial in asked.sample()]
+
+
+def most_runs(asked: Sweep) -> int:
+    """How many runs the sweep takes; where there are too many trials to look at all, hardly more than these."""
+    found = _sampled_runs(asked)
+    return sum(found) if len(found) == asked.count else asked.count * max(found)
 
 
 def _batches(trials: Sequence[Trial], runs: int) -> Iterator[Sequence[Trial]]:
