@@ -148,7 +148,7 @@ def show_study(
     presets: Mapping[str, Mapping[str, object]],
 ) -> None:
     console.print(f"{study.name}: {study.title}", style="bold", markup=False)
-    console.print(f"{study.source.label}, {study.source.title}. {study.place}.\n", markup=False, highlight=False)
+    console.print(f"{study.source.label}, “{study.source.title}”, {study.place}.\n", markup=False, highlight=False)
     console.print(study.about + "\n", markup=False, highlight=False)
     console.print("Claims", style="bold")
     for claim in study.claims:
