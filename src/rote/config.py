@@ -144,11 +144,11 @@ def _scalar(value: object, kind: Any) -> bool | int | float | str | None:
     if kind is str:
         return value if isinstance(value, str) else None
     number = None if isinstance(value, bool) else _number(value)
-    if kind is int and number is not None and number == int(number) and abs(number) < 2**63:
+    if number is None or abs(number) > sys.float_info.max:
+        return None
+    if kind is int and number == int(number):
         return int(number)
-    if kind is float and number is not None and abs(number) <= sys.float_info.max:
-        return float(number)
-    return None
+    return float(number) if kind is float else None
 
 
 def _number(value: object) -> float | int | None:

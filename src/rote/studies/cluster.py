@@ -122,7 +122,7 @@ class Cluster:
             packed = [(request.to_plain(), pack(self.store.folder(request))) for request in requests]
             try:
                 sent = client.scatter(packed, hash=False)
-            except TimeoutError:  # there is no worker at present
+            except (OSError, TimeoutError):  # there is no worker at present, or it has just died
                 self.later.append((time.monotonic() + LOCKED_AGAIN, order))
                 return
         future = client.submit(

@@ -75,8 +75,8 @@ class Study(ABC, Generic[C]):
         if preset not in self.presets:
             raise UnknownNameError("preset", preset, self.presets)
         config = resolve(self.default, {**self.presets[preset], **overrides})
-        if getattr(config, "seeds", 0) > MOST_SEEDS:
-            raise UsageError(f"'seeds' must be at most {MOST_SEEDS}. Got {getattr(config, 'seeds', 0)}.")
+        if (seeds := getattr(config, "seeds", 0)) > MOST_SEEDS:
+            raise UsageError(f"'seeds' must be at most {MOST_SEEDS}. Got {seeds:.15g}.")
         return config
 
     def request(self, part: str, config: object, seeds: Sequence[int]) -> Request:
