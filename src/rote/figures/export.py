@@ -66,7 +66,7 @@ def _page(spec: dict[str, Any]) -> str:
 def render(drawn: Table | Figure, on: Theme = "light") -> dict[Picture, bytes]:
     """All pictures of a figure, small enough to keep by the hundred; Vega draws it once."""
     svg = _svg(drawn, on)
-    return {**{kind: _converted(svg, kind, SCALE) for kind in PICTURES}, "png": _indexed(svg)}
+    return {kind: _indexed(svg) if kind == "png" else _converted(svg, kind, SCALE) for kind in PICTURES}
 
 
 def _indexed(svg: str) -> bytes:
