@@ -112,6 +112,8 @@ def test_labels_may_be_an_array_of_names_and_mistakes_are_told() -> None:
     names = ["a", "b"] * 20
     for kind in (object, str):
         assert rote.diagnose(states, np.array(names, dtype=kind)).accuracy == rote.diagnose(states, names).accuracy
+    named = dict(enumerate(names)).values()  # neither list nor array
+    assert rote.diagnose(states, named).accuracy == rote.diagnose(states, names).accuracy
     trace = rote.trace(adapted(), TOKENS)
     with pytest.raises(UsageError, match=r"Got Trace. Of a trace give trace.hidden\[layer\]"):
         rote.diagnose(trace, TOKENS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ def flat_labels(labels: Labels, argument: str, kept: Tensor) -> list[Name | None
     shape = tuple(kept.shape)
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "OUS":  # names
         labels = labels.tolist()
-    if isinstance(labels, str) or not isinstance(labels, Tensor | np.ndarray | Sequence):
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise UsageError(f"'{argument}' must be names or whole numbers, one per position. Got {labels!r:.60}.")
     if isinstance(labels, Tensor | np.ndarray):
         found = torch.as_tensor(labels)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from rote.analyses.inputs import check_finite
 from rote.analyses.weights import strongest_of
 from rote.cells import Cell, Recurrent
-from rote.cells.adapt import check_not_computed
+from rote.cells.adapt import refuse_computed
 from rote.config import one_of
 from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
@@ -127,7 +127,7 @@ def _module_layers(lead: str, module: nn.RNNBase) -> list[NeuronLayer]:
             suffix = f"_l{number}{end}"
             names = [f"{kind}{suffix}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
             weights = {name: getattr(module, name) for name in names if hasattr(module, name)}
-            check_not_computed("model", weights)
+            refuse_computed("model", weights)
             layers.append(NeuronLayer(f"{lead}l{number}{end}", module.hidden_size, weights, names[0]))
     return layers
 

@@ -32,14 +32,14 @@ def as_recurrent(module: nn.Module) -> Recurrent:
     if getattr(module, "proj_size", 0):
         raise UsageError(f"An LSTM with proj_size={module.proj_size} cannot be taken apart yet. {OWN_CELL}")
     torch_class = next(known for known in (nn.RNN, nn.LSTM, nn.GRU) if isinstance(module, known))
-    check_own_forward("recurrent", module, torch_class, OWN_CELL)
+    refuse_own_forward("recurrent", module, torch_class, OWN_CELL)
     directions = 2 if module.bidirectional else 1
     made = [_cell(module, layer, direction) for layer in range(module.num_layers) for direction in range(directions)]
     adapted = Recurrent(made, bidirectional=module.bidirectional, dropout=float(module.dropout))
     return adapted.train(module.training)
 
 
-def check_own_forward(argument: str, module: nn.Module, torch_class: type[nn.Module], remedy: str) -> None:
+def refuse_own_forward(argument: str, module: nn.Module, torch_class: type[nn.Module], remedy: str) -> None:
     if type(module).forward is not torch_class.forward:
         raise UsageError(
             f"'{argument}' is a {_kind(module)} with a forward() of its own, so that Rote cannot know what it "
@@ -47,7 +47,7 @@ def check_own_forward(argument: str, module: nn.Module, torch_class: type[nn.Mod
         )
 
 
-def check_not_computed(argument: str, weights: Mapping[str, object]) -> None:
+def refuse_computed(argument: str, weights: Mapping[str, object]) -> None:
     """Refuse tensors that a module makes anew from others, which may be stale and are not what is trained."""
     for name, weight in weights.items():
         if weight is not None and not isinstance(weight, nn.Parameter):
@@ -76,7 +76,7 @@ def _cell(module: nn.RNN | nn.LSTM | nn.GRU, layer: int, direction: int) -> Cell
     suffix = f"_l{layer}{'_reverse' if direction else ''}"
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     weights = {name: getattr(module, name + suffix, None) for name in names}
-    check_not_computed("recurrent", {name + suffix: weight for name, weight in weights.items()})
+    refuse_computed("recurrent", {name + suffix: weight for name, weight in weights.items()})
     biases: Biases = "two" if module.bias else "none"
     sizes = (int(getattr(module, "weight_ih" + suffix).shape[1]), module.hidden_size)
     if isinstance(module, nn.LSTM):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from rote.cells import Recurrent, as_recurrent
-from rote.cells.adapt import check_not_computed, check_own_forward
+from rote.cells.adapt import refuse_computed, refuse_own_forward
 from rote.cells.recurrent import States
 from rote.errors import UsageError
 
@@ -90,9 +90,9 @@ def adapt(
     if readout is not None and not isinstance(readout, nn.Linear):
         raise UsageError(f"'readout' must be an nn.Linear or None. Got {type(readout).__name__}.")
     if embedding is not None:
-        check_own_forward("embedding", embedding, nn.Embedding, "Leave it out and give the vectors that it makes.")
-        check_not_computed("embedding", {"weight": embedding.weight})
+        refuse_own_forward("embedding", embedding, nn.Embedding, "Leave it out and give the vectors that it makes.")
+        refuse_computed("embedding", {"weight": embedding.weight})
     if readout is not None:
-        check_own_forward("readout", readout, nn.Linear, "Leave it out to look at the hidden states.")
-        check_not_computed("readout", {"weight": readout.weight, "bias": readout.bias})
+        refuse_own_forward("readout", readout, nn.Linear, "Leave it out to look at the hidden states.")
+        refuse_computed("readout", {"weight": readout.weight, "bias": readout.bias})
     return SequenceModel(as_recurrent(recurrent), embedding, readout)
