@@ -165,10 +165,14 @@ def test_what_only_a_killed_worker_had_is_sent_to_another(
         machines.start_worker()
 
     monkeypatch.setattr(cluster.Cluster, "_told", heard)
-    thread = when(begun.is_set, kill)
-    Laboratory(store, cluster=machines.address).run("tiny", overrides={"seeds": 4, "steps": 30, "pause": 0.05})
-    thread.join()
-    assert begun.is_set()
+    overrides: dict[str, object] = {"seeds": 4, "steps": 30, "pause": 0.05}
+    laboratory = Laboratory(store, cluster=machines.address)
+    # In a thread, because what is not sent again is waited for, for ever.
+    command = threading.Thread(target=laboratory.run, args=("tiny",), kwargs={"overrides": overrides}, daemon=True)
+    command.start()
+    when(begun.is_set, kill).join()
+    command.join(60)
+    assert not command.is_alive()
     assert len(results(store)) == 4
 
 
