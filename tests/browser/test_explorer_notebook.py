@@ -42,6 +42,7 @@ def test_all_three_views_work_without_a_server(explorer_server: Explorer, opened
     earlier = rote.suggest(rote.load_autocomplete("gru"), " the unit", top=8)
     expect(typed.locator(".choice-word")).to_have_text(list(earlier.words))
     expect(phrase.locator(".phrase-name")).to_have_text("“united”")
+    expect(phrase.locator("[data-tree]")).to_be_attached()  # all has come
     phrase.locator(".glyph[data-at='2']").click()
     expect(phrase.locator(".phrase-name")).to_have_text("“the”")
     expect(phrase.locator(".tree")).to_be_visible()
