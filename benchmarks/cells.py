@@ -24,7 +24,7 @@ KINDS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
 def ours(recurrent: Recurrent, inputs: Tensor, lengths: Tensor | None) -> Callable[[], Tensor]:
     def step() -> Tensor:
-        output, _ = recurrent(inputs, lengths)
+        output, _ = recurrent(inputs, lengths=lengths)
         return output.square().mean()
 
     return step

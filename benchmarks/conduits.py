@@ -22,6 +22,7 @@ import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
@@ -32,33 +33,26 @@ from rich.table import Table as Grid
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from rote.laboratory.laboratory import cores
 from rote.models import LanguageModelConfig
-from rote.studies.conduits import reading
-from rote.studies.conduits.settings import Passes, Reading
-from rote.studies.conduits.training import ConduitProgram, Replica
-from rote.studies.laboratory import cores
+from rote.studies.conduits.rules import Passes, RulesMeasurement, RulesRecipe
+from rote.studies.conduits.rules_training import RulesProgram, error, read, windows_of
 from rote.tasks.rules import RulesTask
 from rote.training.loop import clip_gradients
 
-PUBLISHED = (RulesTask(100_000, 1000, 1000, 8), LanguageModelConfig(), Passes(epochs=1))
-SCALED = (
-    RulesTask(20_000, 100, 200, 8),
+PUBLISHED = RulesRecipe((RulesTask(100_000, 1000, 1000, 8),), LanguageModelConfig(), Passes(epochs=1))
+SCALED = RulesRecipe(
+    (RulesTask(20_000, 100, 200, 8),),
     LanguageModelConfig(embedding=50, hidden=50),
     Passes(epochs=1, learning_rate=5.0),
 )
 POPULATION, ROUNDS = 10, 5
 
 
-def program(setting: tuple[RulesTask, LanguageModelConfig, Passes], seeds: range) -> ConduitProgram:
-    task, model, passes = setting
-    return ConduitProgram([Replica(task, "benchmark", seed) for seed in seeds], model, passes, Reading(rules=1), "cpu")
-
-
-def ours(made: ConduitProgram, updates: int) -> Tensor:
+def ours(made: RulesProgram, training: Passes, updates: int) -> Tensor:
     """Updates as ``rote.training.train`` makes them."""
-    config = made.passes.config(made.length)
     parameters = list(made.model.parameters())
-    optimizer = config.make_optimizer(parameters)
+    optimizer = training.make_optimizer(parameters)
     for step in range(updates):
         losses = made.losses(step)
         for parameter in parameters:
@@ -69,7 +63,7 @@ def ours(made: ConduitProgram, updates: int) -> Tensor:
     return losses.detach()
 
 
-def plain(made: ConduitProgram, index: int) -> tuple[nn.ModuleList, Tensor]:
+def plain(made: RulesProgram, index: int) -> tuple[nn.ModuleList, Tensor]:
     """Modules with the weights of one replica, and its corpus as [row, column]."""
     like = made.model
     symbols, size = like.embedding.shape[1:]
@@ -114,11 +108,11 @@ def one_model(updates: int = 10, rounds: int = 30) -> tuple[list[float], list[fl
     mine: list[float] = []
     theirs: list[float] = []
     for number in range(-1, rounds):  # the round before the first is for warming up
-        made = program(PUBLISHED, range(1))
+        made = PUBLISHED.program(range(1), "cpu")
         modules, columns = plain(made, 0)
         ways = [
-            (theirs, partial(word_level_loop, modules, columns, PUBLISHED[2], updates)),
-            (mine, partial(ours, made, updates)),
+            (theirs, partial(word_level_loop, modules, columns, PUBLISHED.training, updates)),
+            (mine, partial(ours, made, PUBLISHED.training, updates)),
         ]
         losses = []
         for times, way in ways[:: -1 if number % 2 else 1]:
@@ -132,17 +126,17 @@ def one_model(updates: int = 10, rounds: int = 30) -> tuple[list[float], list[fl
 
 def part(ready: Barrier, go: Barrier, seeds: range, updates: int, rounds: int, results: Queue[float]) -> None:
     torch.set_num_threads(1)
-    made = program(SCALED, seeds)
-    ours(made, 2)
-    made = program(SCALED, seeds)
+    made = SCALED.program(seeds, "cpu")
+    ours(made, SCALED.training, 2)
+    made = SCALED.program(seeds, "cpu")
     for _ in range(rounds):
         ready.wait()
         go.wait()
-        results.put(timed(lambda: ours(made, updates))[0])
+        results.put(timed(lambda: ours(made, SCALED.training, updates))[0])
 
 
 def one_after_the_other(prepared: list[tuple[nn.ModuleList, Tensor]], updates: int) -> Tensor:
-    return torch.stack([word_level_loop(*each, SCALED[2], updates) for each in prepared])
+    return torch.stack([word_level_loop(*each, SCALED.training, updates) for each in prepared])
 
 
 def population(updates: int = 28) -> tuple[list[float], list[float], list[float]]:
@@ -156,12 +150,12 @@ def population(updates: int = 28) -> tuple[list[float], list[float], list[float]
         worker.daemon = True
         worker.start()
     for _ in range(ROUNDS):
-        made = program(SCALED, range(POPULATION))
+        made = SCALED.program(range(POPULATION), "cpu")
         prepared = [plain(made, index) for index in range(POPULATION)]
         ready.wait()
         seconds, expected = timed(partial(one_after_the_other, prepared, updates))
         one_by_one.append(seconds)
-        seconds, found = timed(partial(ours, made, updates))
+        seconds, found = timed(partial(ours, made, SCALED.training, updates))
         stacked.append(seconds)
         torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
         go.wait()
@@ -172,15 +166,14 @@ def population(updates: int = 28) -> tuple[list[float], list[float], list[float]
 
 
 def analysis() -> list[float]:
-    task, config, _ = PUBLISHED
-    made = ConduitProgram([Replica(task, "benchmark", 0)], config, Passes(epochs=1), Reading(), "cpu")
-    windows = made.windows[0]
-    half = reading.Windows(windows.tokens[:100], windows.context, windows.close, ("unseen",))
+    asked, made = RulesMeasurement(), PUBLISHED.program(range(1), "cpu")
+    windows = windows_of(PUBLISHED.tasks[0], 0, asked, made.device)
+    half = replace(windows, tokens=windows.tokens[:100], kinds=("unseen",))
     model, seconds = made.model.replica(0, torch.float64), []
     for _ in range(ROUNDS):
         start = time.process_time()
-        reading.read(model, half, made.reading)
-        reading.error(model, half, made.reading)
+        read(model, half, asked)
+        error(model, half, asked)
         seconds.append(time.process_time() - start)
     return seconds
 

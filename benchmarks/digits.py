@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from torch import nn
 
+from rote.laboratory import Laboratory
 from rote.store import Store
-from rote.studies import Laboratory
-from rote.studies.resistance.digits import SETTINGS, DigitPairsStudy, DigitsConfig
+from rote.studies.resistance.digits import DigitPairsStudy, DigitsRecipe
 from rote.studies.resistance.digits_training import DigitsProgram
 from rote.tasks.mnist import Digits, available, load_digits
 
@@ -36,14 +36,14 @@ def ours(overrides: dict[str, object]) -> tuple[float, dict[tuple[str, int], flo
         start = time.perf_counter()
         result = Laboratory(Store(folder), workers=WORKERS).run("digit-pairs", "paper", overrides)
         seconds = time.perf_counter() - start
-        rows = result.summary.tables()["curves"].records()
+        rows = result.run.tables()["curves"].records()
     return seconds, {(row["setting"], row["seed"]): row["loss"] for row in rows}  # the last row of each stays
 
 
-def plain(config: DigitsConfig, digits: Digits, setting: str, seed: int) -> tuple[float, float]:
+def plain(recipe: DigitsRecipe, digits: Digits, seed: int) -> tuple[float, float]:
     """Seconds of training, and the loss at the end."""
-    program = DigitsProgram(setting, config, seed, digits, "cpu")
-    like, training = program.model, config.training
+    program = DigitsProgram(recipe, seed, digits, "cpu")
+    like, training = program.model, recipe.training
     first, second = (nn.Conv2d(*layer.weight.shape[1::-1], 3) for layer in like.convolutions)
     hidden = nn.Linear(*like.hidden.weight.shape[::-1])
     output = nn.Linear(*like.output.weight.shape[::-1])
@@ -77,17 +77,17 @@ def main() -> None:
         "evaluated": 64, "crossed": 1, "gradients": 1,
     }  # fmt: skip
     config, digits = DigitPairsStudy().resolve("paper", overrides), load_digits("mnist")
-    networks = [(setting, seed) for setting in SETTINGS for seed in range(SEEDS)]
+    networks = [(recipe, seed) for recipe in config.recipes() for seed in range(SEEDS)]
     threads = torch.get_num_threads()
     together, losses = ours(overrides)
     alone = {}
     for count in dict.fromkeys((1, threads)):
         torch.set_num_threads(count)
         alone[count] = 0.0
-        for setting, seed in networks:
-            seconds, loss = plain(config, digits, setting, seed)
+        for recipe, seed in networks:
+            seconds, loss = plain(recipe, digits, seed)
             alone[count] += seconds
-            torch.testing.assert_close(loss, losses[setting, seed], rtol=0.02, atol=0.01)
+            torch.testing.assert_close(loss, losses[recipe.label, seed], rtol=0.02, atol=0.01)
     grid = Grid(f"{steps} updates of {len(networks)} networks", "seconds", "times as fast", box=None)
     for count, seconds in alone.items():
         label = f"one after the other, plain PyTorch, {count} thread{'s' if count > 1 else ''}"

@@ -32,12 +32,14 @@ TEXT = TEXT[:199]
 class Client:
     """One connection that is kept."""
 
-    def __init__(self, port: int) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    def __init__(self, url: str) -> None:
+        where, _, token = url.partition("/?token=")
+        self.connection = http.client.HTTPConnection(where.removeprefix("http://"), timeout=120)
+        self.headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
 
     def ask(self, path: str, body: Any = None) -> tuple[int, bytes]:
         method, content = ("GET", None) if body is None else ("POST", json.dumps(body))
-        self.connection.request(method, path, content, {"content-type": "application/json"})
+        self.connection.request(method, path, content, self.headers)
         answer = self.connection.getresponse()
         return answer.status, answer.read()
 
@@ -48,17 +50,17 @@ def timed(action: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def start(store: str) -> tuple[subprocess.Popen[str], int, float]:
-    """The command; seconds until the page has answered."""
+def start(store: str) -> tuple[subprocess.Popen[str], str, float]:
+    """The command, its address, and the seconds until the page has answered."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "rote.cli", "explore", "--no-open", "--port", "0", "--store", store]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert process.stdout is not None
-    port = int(process.stdout.readline().split("127.0.0.1:")[1].split("/")[0])
-    status, page = Client(port).ask("/")
+    url = process.stdout.readline().split()[2]
+    status, page = Client(url).ask("/")
     assert status == 200
     assert b"Rote explorer" in page
-    return process, port, time.perf_counter() - begun
+    return process, url, time.perf_counter() - begun
 
 
 def processor(process: subprocess.Popen[str]) -> str:
@@ -71,12 +73,12 @@ def processor(process: subprocess.Popen[str]) -> str:
     return f", {sum(used) / os.sysconf('SC_CLK_TCK'):.2f} s of processor time"
 
 
-def load(port: int, seconds: float) -> None:
+def load(url: str, seconds: float) -> None:
     """Clients that type, look and read, all at once; each asks again as soon as it has its answer."""
     until, counts, failures, waits = time.monotonic() + seconds, [0] * CLIENTS, list[str](), list[float]()
 
     def work(number: int) -> None:
-        client, cell = Client(port), ("gru", "lstm", "nested_lstm")[number % 3]
+        client, cell = Client(url), ("gru", "lstm", "nested_lstm")[number % 3]
         turns = [
             ("/api/autocomplete", {"model": cell, "text": TEXT[: 1 + number]}),
             ("/", None),
@@ -93,7 +95,7 @@ def load(port: int, seconds: float) -> None:
                 status, said = client.ask(path, body)
             except OSError as error:
                 failures.append(f"{path}: {error}")
-                client = Client(port)
+                client = Client(url)
                 continue
             waits.append(time.perf_counter() - begun)
             counts[number] += 1
@@ -122,15 +124,15 @@ def main() -> None:
         timed(lambda: subprocess.run([sys.executable, "-c", "import fastapi, uvicorn"], check=True)) for _ in range(2)
     )
     with tempfile.TemporaryDirectory() as store:
-        process, port, seconds = start(store)
+        process, url, seconds = start(store)
         try:
             print(
                 f"command to page {seconds:.2f} s{processor(process)}; "
                 f"{seconds / python:.1f} x importing the web framework alone (wanted: below 2 s)"
             )
-            first = timed(lambda: Client(port).ask("/api/autocomplete", {"model": "gru", "text": "t"}))
+            first = timed(lambda: Client(url).ask("/api/autocomplete", {"model": "gru", "text": "t"}))
             print(f"first use, with torch and the model {first:.2f} s")
-            load(port, asked.seconds)
+            load(url, asked.seconds)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)

@@ -28,9 +28,9 @@ from rich.table import Table as Grid
 
 import rote
 from rote.explorer import Explorer, Workbench
-from rote.explorer.linking import link
+from rote.explorer.prefix_cache import Trails
 from rote.explorer.reading import Reader
-from rote.explorer.trails import Trails
+from rote.explorer.text_connectivity import link
 from rote.store import Store
 from rote.studies.memorization.published import PARAGRAPH
 
@@ -57,25 +57,28 @@ def seconds(action: Callable[..., object], *given: object) -> float:
     return time.perf_counter() - start
 
 
-def asked(url: str, path: str, body: dict[str, object]) -> bytes:
-    request = urllib.request.Request(url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+def asked(explorer: Explorer, path: str, body: dict[str, object]) -> bytes:
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {explorer.token}"}
+    request = urllib.request.Request(explorer.address + path, json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request) as response:
         return bytes(response.read())
 
 
-def served(url: str, rounds: int, grid: Grid) -> None:
+def served(explorer: Explorer, rounds: int, grid: Grid) -> None:
     for name in MODELS:
         reader = Reader.of(rote.load_autocomplete(name))
         body = {"model": name, "text": TEXT}
-        asked(url, "api/connectivity", body)
-        pairs = [(seconds(asked, url, "api/connectivity", body), seconds(link, reader, TEXT)) for _ in range(rounds)]
+        asked(explorer, "api/connectivity", body)
+        pairs = [
+            (seconds(asked, explorer, "api/connectivity", body), seconds(link, reader, TEXT)) for _ in range(rounds)
+        ]
         row(grid, f"connectivity of 200 characters, {name}", pairs, "1500 ms", "rote's own")
         keys = []
         for count in range(150, 150 + 4 * rounds):
             longer = {"model": name, "text": TEXT[:count], "since": count - 1}
             whole = reader.read(TEXT[:count], 400)
             again = seconds(Trails().follow, reader, whole)
-            keys.append((seconds(asked, url, "api/autocomplete", longer), again))
+            keys.append((seconds(asked, explorer, "api/autocomplete", longer), again))
         row(grid, f"one more key, answer, {name}", keys[2:], "50 ms", "the whole text again")
 
 
@@ -122,7 +125,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         Explorer(Workbench(Store(Path(folder) / "store")), port=0) as explorer,
     ):
-        served(explorer.url, rounds, grid)
+        served(explorer, rounds, grid)
         if shutil.which("chromium"):
             in_the_browser(explorer.url, rounds, grid)
     Console().print(grid)

@@ -11,7 +11,6 @@ three stacked models on two cores. Wall time; the engines take turns, and the fa
 import multiprocessing
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -19,21 +18,21 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracles"))
 from plain_encoder_decoder import PlainEncoderDecoder, plain_loss
 
+from rote.recipes import Trained
 from rote.store import Store
 from rote.studies.realization import inside_measures as measures
-from rote.studies.realization.accuracy import load_models, model_requests
-from rote.studies.realization.settings import LookupModelConfig, published_training
+from rote.studies.realization.models import LookupRecipe
 from rote.studies.realization.training import make_program
 from rote.tasks.lookup import PAD
 from rote.training.loop import LARGE, clip_gradients
 
 SEEDS, ROUNDS = range(5), 3
-CONFIG = LookupModelConfig(training=replace(published_training(), batch=1))
+RECIPE = LookupRecipe()
 
 
 def plain_engine(seeds):
     """One model after the other, as one would write it."""
-    program = make_program(CONFIG, True, seeds, "cpu")
+    program = make_program(RECIPE, seeds, "cpu")
     sizes = len(program.data.input_symbols), len(program.data.output_symbols)
     models = [PlainEncoderDecoder(*sizes) for _ in seeds]
     optimizers = [torch.optim.Adam(model.parameters(), 0.001) for model in models]
@@ -54,8 +53,8 @@ def plain_engine(seeds):
 
 def stacked_engine(seeds):
     """As the training loop updates a stacked population."""
-    program = make_program(CONFIG, True, seeds, "cpu")
-    optimizer = CONFIG.training.make_optimizer(program.model.parameters())
+    program = make_program(RECIPE, seeds, "cpu")
+    optimizer = RECIPE.training.make_optimizer(program.model.parameters())
     parameters = list(program.model.parameters())
 
     def update(step):
@@ -148,18 +147,14 @@ def main():
 def look_inside(store):
     """All analyses of a trained pair, from a store in which lookup-accuracy has finished at the preset paper."""
     total = 0.0
-    for request in model_requests(CONFIG, len(SEEDS), ("gru",)):
-        model = load_models(store.finished(request)).select([0])
+    for recipe in (RECIPE.baseline(), RECIPE):
+        (job,) = recipe.jobs(SEEDS)
+        model = Trained(store.load(job.request.id)).network(0).model
         begin = time.perf_counter()
-        inside = measures.InsideModel(model, CONFIG.task)
-        groups = measures.diagnoses(inside, 5, 0)
-        measures.strong_group(inside, groups)
-        for look in (measures.embedding, measures.graphs, measures.polarities, measures.activations):
-            look(inside)
-        measures.saturation(inside)
+        measures.every_measure(measures.InsideModel(model, recipe.task), 5, 0)
         spent = time.perf_counter() - begin
         total += spent
-        print(f"  all analyses, {request.part}: {spent:.1f} s")
+        print(f"  all analyses, {recipe.label}: {spent:.1f} s")
     print(f"  all analyses of the pair: {total:.1f} s (target 60 s)")
 
 

@@ -2,8 +2,9 @@
 
 first task    from the start of the command to the moment when a run computes; importing torch, most of it, is
               measured by itself beside it (target: 2 s)
-empty runs    wall time of 1000 runs that compute nothing, each recorded, durable and reused later (target: 5 ms each)
-grid          small runs of 50 ms of computing each: how much faster two workers are than one (target: 1.8)
+empty runs    wall time of 1000 runs that compute nothing, each recorded, durable and reused later (target: 5 ms each):
+              500 trainings, and a measurement of each
+grid          small trainings of 50 ms of computing each: how much faster two workers are than one (target: 1.8)
 
 python benchmarks/many_runs.py
 """
@@ -20,9 +21,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from rote.laboratory import Laboratory
+from rote.laboratory.processes import starter
 from rote.store import Record, Store
-from rote.studies import Laboratory
-from rote.studies.processes import nursery
 
 FAULTS = Path(__file__).resolve().parents[1] / "tests" / "faults"
 sys.path.insert(0, str(FAULTS))
@@ -36,12 +37,12 @@ def main() -> None:
         first, bare = zip(*(first_task(Path(folder) / str(number)) for number in range(ROUNDS)), strict=True)
         print(f"first task: {statistics.median(first):.2f} s; importing torch: {statistics.median(bare):.2f} s")
         _, few = empty_runs(Path(folder) / "few", 2)
-        wall, many = empty_runs(Path(folder) / "many", EMPTY + 2)
+        wall, many = empty_runs(Path(folder) / "many", EMPTY // 2 + 2)
         print(
             f"{EMPTY} empty runs: {1000 * wall / EMPTY:.2f} ms each; {1000 * (many - few) / EMPTY:.2f} ms of computing"
         )
         ratios = [grid(Path(folder) / f"grid {number}") for number in range(ROUNDS)]
-        print(f"{SMALL} runs of {1000 * WORK:.0f} ms: two workers are {statistics.median(ratios):.2f} times one")
+        print(f"{SMALL} trainings of {1000 * WORK:.0f} ms: two workers are {statistics.median(ratios):.2f} times one")
         print(f"Medians of {ROUNDS}; load of the machine while measuring: {os.getloadavg()[0]:.1f}")
 
 
@@ -62,7 +63,7 @@ def empty_runs(root: Path, count: int) -> tuple[float, float]:
     before = computing()
     Laboratory(Store(root), workers=2).run("tiny", overrides={"seeds": count, "steps": 0})
     wall = time.time() - min(path.stat().st_ctime for path in root.glob("runs/tiny/*/lock"))
-    nursery.close()  # what its children took counts when it has ended
+    starter.close()  # what its children took counts when it has ended
     return wall, computing() - before
 
 

@@ -72,7 +72,11 @@ def measured(page: Page, action: str, attribute: str | None) -> tuple[list[float
 
 ACTIONS = {
     "a painted frame, nothing to do": ("", None),
-    "a request for nothing": ('await (await fetch("/api/session")).json();', None),
+    "a request for nothing": (
+        'const { credentials } = await import("/static/lib/token.js");'
+        ' await (await fetch("/api/session", { headers: credentials() })).json();',
+        None,
+    ),
     "a quadrant is clicked": ('document.querySelector(".quadrant.q11").click();', "data-version"),
     "the noise is moved": (
         'const slider = [...document.querySelectorAll("input[type=range]")].find((item) => item.max === "0.5");'

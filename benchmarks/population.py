@@ -26,27 +26,24 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rote.store import Store
-from rote.studies import studies
-from rote.studies.resistance.plane import PlaneConfig, PlaneStudy, task_of
+from rote.studies.resistance.plane import PlaneRecipe
 from rote.studies.resistance.plane_training import BLOCK, PlaneProgram
 from rote.training import train
 
 NETWORKS, BASELINE, TARGET = 64, 5, 30
 
 
-def stacked(store: Store, config: PlaneConfig, round_: int) -> tuple[float, PlaneProgram]:
-    study = PlaneStudy()
-    request = study.request(f"benchmark {round_}", config, range(NETWORKS))
-    steps = config.training.recorded_steps()
+def stacked(store: Store, recipe: PlaneRecipe) -> tuple[float, PlaneProgram]:
+    (job,) = recipe.jobs(range(NETWORKS))
     start = time.perf_counter()
-    with store.open(request) as run:
-        program = PlaneProgram(task_of("redundant"), config, request.seeds, "cpu")
-        train(program, config.training, run, record_at=steps, snapshots=steps)
+    with store.open(job.request) as run:
+        program = recipe.program(job.request.seeds, "cpu")
+        train(program, recipe.training, run, record_at=recipe.steps(), snapshots=recipe.steps())
     return time.perf_counter() - start, program
 
 
-def updates_only(config: PlaneConfig) -> float:
-    program = PlaneProgram(task_of("redundant"), config, range(NETWORKS), "cpu")
+def updates_only(config: PlaneRecipe) -> float:
+    program = config.program(range(NETWORKS), "cpu")
     optimizer = config.training.make_optimizer(program.model.parameters())
     start = time.perf_counter()
     for step in range(config.training.steps):
@@ -57,9 +54,9 @@ def updates_only(config: PlaneConfig) -> float:
     return time.perf_counter() - start
 
 
-def alone(config: PlaneConfig, seed: int) -> tuple[float, nn.Module]:
-    task, training = task_of("redundant"), config.training
-    like = PlaneProgram(task, config, [seed], "cpu").model
+def alone(config: PlaneRecipe, seed: int) -> tuple[float, nn.Module]:
+    task, training = config.task, config.training
+    like = config.program([seed], "cpu").model
     start = time.perf_counter()
     sizes = [2, *[config.model.hidden] * config.model.layers, 2]
     layers: list[nn.Module] = []
@@ -82,14 +79,14 @@ def alone(config: PlaneConfig, seed: int) -> tuple[float, nn.Module]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    config = studies["plane"]().resolve("quick", {"seeds": NETWORKS, "engine": "stacked"})
+    config = PlaneRecipe()
     ours, theirs, bare = [], [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(BASELINE):
+    for seed in range(BASELINE):
+        with tempfile.TemporaryDirectory() as folder:
             seconds, model = alone(config, seed)
             theirs.append(seconds)
             bare.append(updates_only(config))
-            seconds, program = stacked(Store(folder), config, seed)
+            seconds, program = stacked(Store(folder), config)
             ours.append(seconds)
             with torch.no_grad():
                 inputs, targets = program.seen

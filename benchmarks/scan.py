@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from torch.nn.functional import cross_entropy
 
-from rote.studies import studies
+from rote.laboratory import studies
 from rote.studies.resistance.scan import ScanConfig
 from rote.studies.resistance.scan_training import ScanProgram
 from rote.tasks.scan_examples import END, ScanTask, encoded
@@ -42,7 +42,7 @@ SETTINGS = ("original", "random")
 
 
 def program_of(setting: str, config: ScanConfig, seeds: int = SEEDS) -> ScanProgram:
-    return ScanProgram(ScanTask(setting=setting), config, range(seeds), "cpu")
+    return config.recipe(setting).program(range(seeds), "cpu")
 
 
 def train_ours(program: ScanProgram, config: ScanConfig) -> list[float]:

@@ -1,4 +1,7 @@
-"""For all tests: shapes and figures are checked, and hypothesis draws the same examples in every run."""
+"""For all tests: shapes and figures are checked, hypothesis draws the same examples in every run, and Ctrl-C counts."""
+
+import contextlib
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +13,9 @@ check_shapes()
 rote.figures.figure.CHECKED = True
 settings.register_profile("rote", deadline=None, derandomize=True)
 settings.load_profile("rote")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell: what tests start would too
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

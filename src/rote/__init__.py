@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         weight_map,
     )
     from rote.explorer import explore
+    from rote.laboratory import Laboratory
     from rote.models import adapt, load_autocomplete
     from rote.store import Store
-    from rote.studies import Laboratory
 
 __version__ = "0.1.0"
 __all__ = [
@@ -64,7 +64,7 @@ _PACKAGES = (
     "testing", "training",
 )  # fmt: skip
 _ELSEWHERE = {
-    "Laboratory": "rote.studies",
+    "Laboratory": "rote.laboratory",
     "Store": "rote.store",
     "adapt": "rote.models",
     "explore": "rote.explorer",
@@ -73,7 +73,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:  # rote.analyses.connectivity_through, rote.errors.RoteError
+    if name in _PACKAGES:  # rote.analyses.strong_neurons, rote.errors.RoteError
         return import_module(f"rote.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'rote' has no attribute {name!r}")

@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from rote import __version__
 from rote.commands import Cite, Claims, Connectivity, Explore, List, Report, Reproduce, Run, Runs, Show, Sweep, Worker
 from rote.commands.arguments import parse
+from rote.commands.options import import_named
 from rote.errors import InterruptedRunError, RoteError
+from rote.printable import printable
 
 
 @dataclass(frozen=True)
@@ -50,22 +54,32 @@ def main(words: list[str] | None = None) -> None:
 
         print("\n".join(complete(words[1:], COMMANDS)))
         return
-    sys.exit(run_command(words))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it is Ctrl-C: what was begun is tidied up
+    try:
+        sys.exit(run_command(words))
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def run_command(words: list[str]) -> int:
     try:
-        code = int(parse(words, COMMANDS)())
+        if words == ["--version"]:
+            print(f"rote {__version__}")
+            return 0
+        command = parse(words, COMMANDS)
+        if names := getattr(command, "imports", ()):
+            import_named(names)
+        code = int(command())
         sys.stdout.flush()
         return code
     except InterruptedRunError as error:
-        print(f"rote: {error} Give the same command again to go on.", file=sys.stderr)
+        _tell(f"{error} Give the same command again to go on.")
         return InterruptedRunError.exit_code
     except KeyboardInterrupt:
-        print("rote: Interrupted. Finished runs are kept; give the same command again to go on.", file=sys.stderr)
+        _tell("Interrupted. Finished runs are kept; give the same command again to go on.")
         return InterruptedRunError.exit_code
     except RoteError as error:
-        print(f"rote: {error}", file=sys.stderr)
+        _tell(str(error))
         return error.exit_code
     except BrokenPipeError:  # rote claims | head
         sys.stderr.close()
@@ -74,8 +88,12 @@ def run_command(words: list[str]) -> int:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO) or error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in its buffer
-        print(f"rote: The output cannot be written: {error.strerror}.", file=sys.stderr)
+        _tell(f"The output cannot be written: {error.strerror}.")
         return 1
+
+
+def _tell(text: str) -> None:
+    print(f"rote: {printable(text, lines=False)}", file=sys.stderr)
 
 
 def _complete_streams() -> None:

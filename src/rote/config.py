@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal, SupportsFloat, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from rote.errors import UnknownNameError, UsageError
+from rote.errors import SettingError, UnknownNameError, UsageError
 
 C = TypeVar("C")
+REPEATS = {"repeats": True}  # as metadata of a field: a list whose values may be equal, such as sizes of layers
 
 
 def resolve(config: C, overrides: Mapping[str, object], *, typed: bool = True) -> C:
     """A copy of ``config`` with the dotted keys replaced; wrong keys and values raise before anything is changed.
 
-    ``typed``: a text may come from a user's keyboard, where "none" means None.
+    ``typed``: a text may come from a user's keyboard, where "none" means None. What a list names twice would count
+    twice and is refused, except where the values come from a record.
     """
     known = keys(config)
     for key in overrides:
@@ -32,6 +36,9 @@ def resolve(config: C, overrides: Mapping[str, object], *, typed: bool = True) -
                 raise UsageError(f"The key {key!r} is a group. Set one of its keys: {', '.join(inside)}.")
             raise UnknownNameError("key", key, known)
     values = {key: convert(key, value, known[key], typed=typed) for key, value in overrides.items()}
+    for key, value in values.items():
+        if typed and isinstance(value, tuple) and not _field(config, key).metadata.get("repeats"):
+            each_once(key, value)
     made: C = _replace(config, values)
     return made
 
@@ -56,6 +63,17 @@ def flatten(config: object) -> dict[str, object]:
     return flat
 
 
+def without_effect(config: object, prefix: str = "") -> dict[str, str]:
+    """Dotted key -> why its value changes nothing. A group of settings that has such keys tells them by ``unused()``,
+    field -> reason."""
+    tells = getattr(config, "unused", None)
+    found = {prefix + name: reason for name, reason in (tells() if tells else {}).items()}
+    for name, value in _fields(config):
+        if dataclasses.is_dataclass(value):
+            found |= without_effect(value, f"{prefix}{name}.")
+    return found
+
+
 def to_plain(config: object) -> dict[str, Any]:
     """Nested dictionaries, lists and scalars: what a record stores."""
     plain: dict[str, Any] = _plain(config)
@@ -64,14 +82,15 @@ def to_plain(config: object) -> dict[str, Any]:
 
 def from_plain(config: C, plain: Mapping[str, Any]) -> C:
     """The inverse of ``to_plain``: the values of a record, put into a configuration of the same class."""
-
-    def dotted(tree: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
-        flat: dict[str, object] = {}
-        for name, value in tree.items():
-            flat |= dotted(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
-        return flat
-
     return resolve(config, dotted(plain), typed=False)
+
+
+def dotted(plain: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> value, from the nested dictionaries of a record."""
+    flat: dict[str, Any] = {}
+    for name, value in plain.items():
+        flat |= dotted(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
+    return flat
 
 
 def parse_overrides(words: Iterable[str]) -> dict[str, str]:
@@ -105,6 +124,8 @@ def convert(key: str, value: object, kind: Any, *, typed: bool = True) -> object
         items = (value.split(",") if value else ()) if isinstance(value, str) else value
         if isinstance(items, list | tuple):
             return tuple(convert(key, item, choices[0], typed=typed) for item in items)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and isinstance(value, Mapping | kind):  # of a list
+        return from_plain(kind(), value) if isinstance(value, Mapping) else value
     found = _scalar(value, kind)
     if found is None:
         raise UsageError(f"The key {key!r} takes {_describe(kind)}. Got {value!r}.")
@@ -112,12 +133,34 @@ def convert(key: str, value: object, kind: Any, *, typed: bool = True) -> object
 
 
 def at_least(config: object, minimum: float, *names: str) -> None:
-    """For ``__post_init__``: the named fields, where they are set, must not be smaller than ``minimum``."""
+    """For ``__post_init__``: the named fields (``"task.bits"`` of a group), where they are set, must not be smaller."""
     for name in names:
-        value = getattr(config, name)
+        value = attrgetter(name)(config)
         for item in value if isinstance(value, tuple) else (value,):
             if item is not None and not item >= minimum:
-                raise UsageError(f"{name!r} of {type(config).__name__} must be at least {minimum:g}. Got {item!r}.")
+                raise SettingError(name, f"must be at least {minimum:g}. Got {item!r}.")
+
+
+def above_zero(config: object, *names: str) -> None:
+    """For ``__post_init__``: the named fields, where they are set, must be positive."""
+    for name in names:
+        value = getattr(config, name)
+        if value is not None and not value > 0:
+            raise SettingError(name, f"must be above 0. Got {value!r}.")
+
+
+def not_empty(config: object, *names: str) -> None:
+    """For ``__post_init__``: lists that must name something."""
+    for name in names:
+        if not getattr(config, name):
+            raise SettingError(name, "must name at least one. Got none.")
+
+
+def each_once(name: str, values: Sequence[object]) -> None:
+    """Refuse what is named twice: it would count twice, and its interval be too narrow."""
+    for value in values:
+        if values.count(value) > 1:
+            raise SettingError(name, f"must name each value once. Got {value} {values.count(value)} times.")
 
 
 def below_one(config: object, *names: str) -> None:
@@ -125,7 +168,7 @@ def below_one(config: object, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
         if not 0 <= value < 1:
-            raise UsageError(f"{name!r} of {type(config).__name__} must be at least 0 and below 1. Got {value!r}.")
+            raise SettingError(name, f"must be at least 0 and below 1. Got {value!r}.")
 
 
 def one_of(name: str, value: C, known: Sequence[C]) -> C:
@@ -178,10 +221,29 @@ def _describe(kind: Any) -> str:
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
-        return {name: _plain(part) for name, part in _fields(value)}
+        kind: Any = type(value)
+        floats = _float_fields(kind)
+        return {
+            # A whole number where the field is a float is the same setting, and must have the same identity.
+            name: _as_floats(_plain(part)) if name in floats else _plain(part)
+            for name, part in _fields(value)
+        }
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
+
+
+def _as_floats(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_floats(item) for item in value]
+    return float(value) if type(value) is int else value
+
+
+@functools.cache
+def _float_fields(kind: Any) -> frozenset[str]:
+    hints = get_type_hints(kind)
+    names = [field.name for field in dataclasses.fields(kind)]
+    return frozenset(name for name in names if hints[name] is float or float in get_args(hints[name]))
 
 
 def _replace(config: Any, values: Mapping[str, object], prefix: str = "") -> Any:
@@ -191,7 +253,17 @@ def _replace(config: Any, values: Mapping[str, object], prefix: str = "") -> Any
             changes[name] = _replace(value, values, f"{prefix}{name}.")
         elif prefix + name in values:
             changes[name] = values[prefix + name]
-    return dataclasses.replace(config, **changes)
+    try:
+        return dataclasses.replace(config, **changes)
+    except SettingError as error:
+        raise error.in_group(prefix) from None
+
+
+def _field(config: Any, key: str) -> dataclasses.Field[Any]:
+    *groups, name = key.split(".")
+    for group in groups:
+        config = getattr(config, group)
+    return next(field for field in dataclasses.fields(config) if field.name == name)
 
 
 def _fields(config: Any) -> list[tuple[str, Any]]:

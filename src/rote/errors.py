@@ -2,7 +2,8 @@
 
 RoteError                   what a user can act on; the message names the value and the remedy
 ├── UsageError              wrong before anything started: a name, a key, a value (exit code 2)
-│   └── UnknownNameError    no such study, preset, key, ...; suggests the nearest one
+│   ├── UnknownNameError    no such study, preset, key, ...; suggests the nearest one
+│   └── SettingError        a setting that cannot be; names its key and, where one is meant, the study
 ├── StoreError              the run store could not be read or written (exit code 1)
 │   ├── DamagedFileError    truncated, altered or foreign file
 │   ├── NewerVersionError   written by a later version of Rote
@@ -43,6 +44,21 @@ class UnknownNameError(UsageError):
         more = f" and {len(self.known) - NAMED} more" if len(self.known) > NAMED else ""
         hint = did_you_mean(name, self.known) or f"Known: {', '.join(self.known[:NAMED]) or 'none yet'}{more}."
         super().__init__(f"Unknown {kind} {name!r}{where}. {hint}")
+
+
+class SettingError(UsageError):
+    """``SettingError("seeds", "must be at least 1. Got 0.")`` reads: 'seeds' must be at least 1. Got 0."""
+
+    def __init__(self, name: str, wrong: str, where: str = "") -> None:
+        self.name, self.wrong, self.where = name, wrong, where
+        super().__init__(f"{name!r}{where} {wrong}")
+
+    def in_group(self, prefix: str) -> SettingError:
+        """The same, named as one has to type it."""
+        return SettingError(prefix + self.name, self.wrong, self.where)
+
+    def in_study(self, study: str) -> SettingError:
+        return SettingError(self.name, self.wrong, f" of the study {study!r}")
 
 
 class StoreError(RoteError):

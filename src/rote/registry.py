@@ -9,7 +9,8 @@ A package owns a registry; a file of that package adds an entry with the decorat
 
 The names and lines of a package's own files are read from their source text, so that listing them imports neither
 them nor torch. ``registry["plane"]`` imports the one file that holds it. Entries from outside the package (a user's
-own task) are there as soon as the module that registers them has been imported.
+own task) are there as soon as the module that registers them has been imported; those of installed plugins are imported
+when all entries are asked for, or a name that is not the package's.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from types import FrameType
+from typing import Any, Generic, TypeVar, cast
 
 from rote.errors import UnknownNameError
+from rote.outside import Origin
+from rote.plugins import load_installed
+from rote.sources import forget, is_outside, reached_from
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -33,11 +39,27 @@ class Entry:
     name: str
     description: str
     module: str
+    outside: tuple[str, ...] = field(default=(), compare=False)  # the modules outside the package that it comes from
+    file: str = field(default="", compare=False)  # that registered it, if it comes from there
+
+
+_registries: list[Registry[Any]] = []  # that have entries from outside
+
+
+def all_outside() -> list[Entry]:
+    """Everything that users have registered."""
+    return [entry for registry in _registries for entry in registry._registered.values() if entry.outside]
+
+
+def registered_outside(names: Collection[str]) -> list[Origin]:
+    """What the user has registered under any of these names."""
+    return [origin for registry in _registries for origin in registry.origins(names)]
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    def __init__(self, kind: str, package: str) -> None:
-        self.kind, self.package = kind, package
+    def __init__(self, kind: str, package: str, name: str = "") -> None:
+        """``name``: what the registry is called where it is used as a decorator; by default as its package."""
+        self.kind, self.package, self.name = kind, package, name or package.rsplit(".", 1)[-1]
         self._loaded: dict[str, T] = {}
         self._entries: dict[str, Entry] | None = None
         self._registered: dict[str, Entry] = {}
@@ -51,37 +73,62 @@ class Registry(Mapping[str, T], Generic[T]):
             earlier = self._registered.get(name) or self._found().get(name)
             if earlier is not None and earlier.module != module:
                 raise ValueError(f"The {self.kind} {name!r} of {module} is already registered by {earlier.module}.")
+            frame, about = sys._getframe(1), _first_line(getattr(thing, "__doc__", None))
+            outside = self._outside(module, frame, again=name in self._registered)
             self._loaded[name] = cast(T, thing)
-            self._registered[name] = Entry(name, _first_line(getattr(thing, "__doc__", None)), module)
+            self._registered[name] = Entry(name, about, module, outside, frame.f_code.co_filename)
             return thing
 
         return add
 
+    def _outside(self, module: str, frame: FrameType, *, again: bool) -> tuple[str, ...]:
+        """The modules outside the package that something comes from, and their texts read: they are being imported."""
+        registers = str(frame.f_globals.get("__name__"))
+        # What is registered by a function is so when the module that it is from is imported, or calls that function.
+        both = (module, registers) if frame.f_code.co_name == "<module>" or not is_outside(module) else (module,)
+        found = tuple(dict.fromkeys(one for one in both if is_outside(one)))
+        for one in found:
+            if again:
+                forget(one)
+            reached_from(one)
+        if found and not any(registry is self for registry in _registries):
+            _registries.append(self)
+        return found
+
+    def origins(self, names: Collection[str]) -> list[Origin]:
+        """Of those of these names that are from outside the package."""
+        entries = [entry for name, entry in self._registered.items() if name in names]
+        return [
+            Origin(entry.name, self._loaded[entry.name], one, entry.file) for entry in entries for one in entry.outside
+        ]
+
     def entries(self) -> list[Entry]:
         """Every entry with its one-line description, by name."""
+        load_installed()
         return [entry for _, entry in sorted({**self._found(), **self._registered}.items())]
 
     def __getitem__(self, name: str) -> T:
+        if name not in self:
+            raise UnknownNameError(self.kind, name, self)
         if name not in self._loaded:
-            found = self._found().get(name)
-            if found is None:
-                raise UnknownNameError(self.kind, name, self)
-            importlib.import_module(found.module)
+            importlib.import_module(self._found()[name].module)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted({**self._found(), **self._registered}))
+        return iter([entry.name for entry in self.entries()])
 
     def __len__(self) -> int:
-        return len({**self._found(), **self._registered})
+        return len(self.entries())
 
     def __contains__(self, name: object) -> bool:
+        if name not in self._registered and name not in self._found():
+            load_installed()
         return name in self._registered or name in self._found()
 
     def _found(self) -> dict[str, Entry]:
         if self._entries is None:
             self._entries = {}
-            for entry in _entries_in_sources(self.package):
+            for entry in _entries_in_sources(self.package, self.name):
                 if entry.name in self._entries:
                     first = self._entries[entry.name].module
                     raise ValueError(
@@ -91,26 +138,28 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._entries
 
 
-def _entries_in_sources(package: str) -> Iterator[Entry]:
+def _entries_in_sources(package: str, registry: str) -> Iterator[Entry]:
     spec = importlib.util.find_spec(package)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for path in sorted(Path(folder).rglob("*.py")):
             source = path.read_text(encoding="utf-8")
-            if ".register(" not in source:
+            if f"{registry}.register(" not in source:
                 continue
             inner = path.relative_to(folder).with_suffix("").parts
             module = ".".join((package, *(part for part in inner if part != "__init__")))
             for node in ast.parse(source).body:
                 if isinstance(node, ast.ClassDef | ast.FunctionDef):
                     for decorator in node.decorator_list:
-                        name = _registered_name(decorator)
+                        name = _registered_name(decorator, registry)
                         if name is not None:
                             yield Entry(name, _first_line(ast.get_docstring(node)), module)
 
 
-def _registered_name(decorator: ast.expr) -> str | None:
+def _registered_name(decorator: ast.expr, registry: str) -> str | None:
     match decorator:
-        case ast.Call(func=ast.Attribute(attr="register"), args=[ast.Constant(value=str(name))]):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=used), attr="register"), args=[ast.Constant(value=str(name))]
+        ) if used == registry:
             return name
     return None
 

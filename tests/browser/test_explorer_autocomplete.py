@@ -54,6 +54,7 @@ def test_the_cells_are_shown_by_gate_and_one_unit_shades_the_text(explorer: Open
     page = opened(explorer, "autocomplete?text=the+united+st")
     page.get_by_label("State or gate").select_option("update")
     expect(page.get_by_label("State or gate")).to_have_value("update")
+    expect(page.locator(".expected[aria-busy]")).to_have_count(0)
     frame = page.locator(".heat-frame")
     frame.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # the first shows the first cell

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from text_models import WORDS, model_of
 
 import rote
-from rote.explorer.shelf import Listing, Opened
+from rote.explorer.catalog import Listing, Opened
 from rote.models import AutocompleteConfig, AutocompleteModel
 from rote.studies.memorization.published import PARAGRAPH
 from rote.tasks.alphabet import CHARACTERS
@@ -20,7 +20,7 @@ SHORT = "connectivity?text=the+united+states+of+america&models=gru,lstm"
 def opened(explorer: Opener, view: str = SHORT, **settings: object) -> Page:
     page = explorer.open(view, **settings)
     expect(page.locator(".text-row")).not_to_have_count(0)
-    expect(page.locator(".text-row[aria-busy]")).to_have_count(0)
+    expect(page.locator(".text-row [aria-busy]")).to_have_count(0)
     expect(page.locator(".glyph").first).to_be_visible()
     return page
 
@@ -128,7 +128,7 @@ def test_options_change_what_is_shown_and_come_back_with_the_link(explorer: Open
     assert len(set(words[4:11])) == 1  # " united" is one
     page.get_by_label("Measure").select_option("signed")
     expect(page.locator(".bar-what")).to_contain_text("gradient × input")
-    expect(page.locator(".text-row[aria-busy]")).to_have_count(0)
+    expect(page.locator(".text-row [aria-busy]")).to_have_count(0)
     page.get_by_label("Show").select_option("column")
     colors = shaded(page, 0)
     assert colors[:10] == [""] * 10  # an input influences what comes after it
@@ -168,7 +168,7 @@ def test_the_walk_leads_through_the_articles_situations(explorer: Opener) -> Non
 
 
 def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explorer: Opener) -> None:
-    shelf = explorer.server.workbench.shelf
+    shelf = explorer.server.workbench.catalog
     key = shelf.add_model(model_of(len(WORDS)), WORDS, None, "Mine")
     try:
         seen = explorer.opened(f"{explorer.url}#/connectivity")
@@ -177,7 +177,8 @@ def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explo
         page.get_by_text("What is shown and measured").click()
         page.get_by_label("Asked about", exact=True).select_option("word")
         page.get_by_label("The word that is asked about").fill("wolves")
-        expect(page.locator(".banner")).to_contain_text("'wolves' is not among the 8 outputs")
+        expect(page.locator(".row-readout")).to_contain_text("'wolves' is not among the 8 outputs")
+        expect(page.locator(".rank")).to_have_text("")
         page.get_by_label("The word that is asked about").fill("cat")
         expect(page.locator(".banner")).to_be_hidden()
         expect(page.locator(".rank")).to_contain_text("cat: rank")
@@ -197,7 +198,7 @@ def test_a_slider_leads_over_the_checkpoints_of_training(explorer: Opener) -> No
             listing, AutocompleteModel(AutocompleteConfig(units=8), words, seeds[step]), CHARACTERS, tuple(words)
         )
 
-    shelf = explorer.server.workbench.shelf
+    shelf = explorer.server.workbench.catalog
     shelf.add(listing, load)
     try:
         page = opened(explorer, "connectivity?text=the+dogs&models=kept")
@@ -207,7 +208,7 @@ def test_a_slider_leads_over_the_checkpoints_of_training(explorer: Opener) -> No
             slider.press(key)
             expect(page.locator(".checkpoint output")).to_have_text(said)
             page.wait_for_url(f"**models={link}*")
-        expect(page.locator(".text-row[aria-busy]")).to_have_count(0)
+        expect(page.locator(".text-row [aria-busy]")).to_have_count(0)
         own = rote.suggest(load(20).model, " the dogs", top=5)
         page.locator(".glyphs").press("End")
         expect(page.locator(".suggestions b")).to_have_text(list(own.words))

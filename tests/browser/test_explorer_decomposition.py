@@ -31,13 +31,13 @@ def test_the_facts_of_a_phrase_are_those_of_rote_decompose(explorer: Opener) -> 
     page = opened(explorer)
     model = rote.load_autocomplete("gru")
     tokens = model.encode("a young age through advanced le")
-    parts = rote.decompose(model, tokens, [(20, 28)], interactions="source")
+    parts = rote.decompose(model, tokens, [(20, 28)])
     word = int(model(tokens)[0, 30].argmax())
     assert phrase(page) == " advanced"
     assert fact(page, "logit from the phrase") == pytest.approx(float(parts.logits()[0, 0, 30, word]), rel=0.01)
     rest = float(parts.logits(irrelevant=True)[0, 0, 30, word])
     assert fact(page, "from the rest") == pytest.approx(rest, rel=0.01)
-    expect(page.locator(".method-error")).to_contain_text("sum to the state within")
+    expect(page.locator(".method-error")).to_contain_text("Largest part: 0.9")
 
 
 def test_dragging_chooses_a_phrase(explorer: Opener) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from playwright.sync_api import expect
 from text_models import WORDS, model_of
 from watched_page import Watched
@@ -55,6 +56,20 @@ def test_a_users_model_shows_itself_and_what_was_not_asked_needs_the_explorer(op
     expect(frame.locator(".glyph")).to_have_text(["the", "dogs", "bark", "cat", "sleeps", ".", "The"])
     frame.get_by_label("Text", exact=True).fill("the cat")
     expect(frame.locator(".banner")).to_contain_text("needs the live explorer")
+
+
+def test_a_space_that_is_expected_is_written_out(opened: Open, tmp_path: Path) -> None:
+    model = model_of(4)
+    with torch.no_grad():
+        model.readout.bias.copy_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
+    with rote.explore(model, " abc", store=tmp_path / "store", port=0) as explorer:
+        shown = [explorer.inline(view, text="ab c")._repr_html_() for view in ("connectivity", "autocomplete")]
+        shown.append(explorer.inline("decomposition", text="ab c", phrase=(0, 1))._repr_html_())
+    page = opened(notebook(tmp_path, *shown)).page
+    rows, typed, phrase = (page.frame_locator("iframe").nth(index) for index in range(3))
+    expect(rows.locator(".suggestions b").first).to_have_text("space")
+    expect(typed.locator(".choice-word").first).to_have_text("space")
+    expect(phrase.locator("dd").nth(1)).to_have_text("space")
 
 
 def test_mistakes_are_told_in_one_line(explorer_server: Explorer, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:
     page = shown(explorer)
     running = jobs.running()
     assert running >= 1
-    page.goto(f"{explorer.url}#/runs")
+    page.goto(f"{explorer.server.address}#/runs")
     expect(page.locator("h1")).to_have_text("Runs")
     until(page, lambda: jobs.running() < running)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROTE = str(Path(sys.executable).with_name("rote"))
 SETTINGS = ("ROTE_HOME", "ROTE_CHECKPOINT_SECONDS", "COLUMNS", "FORCE_COLOR", "SOURCE_DATE_EPOCH")
-SMOKE = ("plane", "--preset", "smoke", "engine=stacked", "--workers", "1")
+SMOKE = ("plane", "--preset", "smoke", "--workers", "1")
 
 
 NO_TORCH = """

@@ -7,53 +7,66 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rote.claims import Source
-from rote.store import Column, FinishedRun, Request, Run, Table
-from rote.studies import Study, studies
-from rote.studies.study import Progress
+from rote.laboratory import Study, StudyConfig, studies
+from rote.recipes import Job, Measurement, Trained, measurements
+from rote.recipes.recipe import Progress
+from rote.store import Column, Run, Table
 
 
+@measurements.register("own-seeds")
 @dataclass(frozen=True)
-class SmallConfig:
-    seeds: int = 2
+class Seeds(Measurement):
+    """Which seed it is."""
 
+    name = "own-seeds"
 
-class Small(Study[SmallConfig]):
-    version = 1
-    source = Source("900", "own", "A source of one's own", "@misc{own}")
-    place = title = about = "nowhere"
-    claims = ()
-    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": {}, "quick": {}, "paper": {}}
-    default = SmallConfig()
-
-    def requests(self, config: SmallConfig) -> list[Request]:
-        return [self.request("part", config, (seed,)) for seed in range(config.seeds)]
-
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         progress(1, 1)
-        return [Table.make("seeds", "Seeds", (Column("seed"),), [{"seed": request.seeds[0]}])]
-
-    def summarize(self, config: SmallConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return [run.tables()["seeds"] for run in runs][:1]
+        return [Table.make("seeds", "Seeds", (Column("seed"),), [{"seed": run.request.seeds[0]}])]
 
 
-@studies.register("a-bug")
-class Bug(Small):
+@measurements.register("own-bug")
+@dataclass(frozen=True)
+class BuggySeeds(Measurement):
     """Prints where a worker's answers go, then raises what no one thought of, in two lines."""
 
-    name = "a-bug"
+    name = "own-bug"
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         print("a study may print")
         raise ZeroDivisionError("first line\nsecond line")
 
 
-@studies.register("b-bug-in-summary")
-class BugInSummary(Small):
+class Small(Study[StudyConfig]):
+    source = Source("900", "own", "A source of one's own", "@misc{own}")
+    place = title = about = "nowhere"
+    claims = ()
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": {}, "quick": {}, "paper": {}}
+    default = StudyConfig(2)
+    measurement: ClassVar[Measurement] = Seeds()
+
+    def jobs(self, config: StudyConfig) -> list[Job]:
+        return [self.measurement.of(seeds=(seed,)) for seed in range(config.seeds)]
+
+    def tables(self, config: StudyConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return [measured["seeds"]]
+
+
+@studies.register("a-bug")
+class Bug(Small):
+    """Measures what cannot be measured."""
+
+    name = "a-bug"
+    measurement = BuggySeeds()
+
+
+@studies.register("b-bug-in-tables")
+class BugInTables(Small):
     """Raises when everything is computed."""
 
-    name = "b-bug-in-summary"
+    name = "b-bug-in-tables"
 
-    def summarize(self, config: SmallConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
+    def tables(self, config: StudyConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
         raise KeyError("no such column")
 
 
@@ -63,7 +76,7 @@ class Empty(Small):
 
     name = "c-empty"
 
-    def summarize(self, config: SmallConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
+    def tables(self, config: StudyConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
         return [Table.make("nothing", "Nothing was found", (Column("seed"),), [])]
 
 

@@ -10,8 +10,8 @@ from command_line import ROTE, environment
 
 from rote.cli import COMMANDS
 from rote.commands.completion import SCRIPTS, complete
+from rote.laboratory import studies
 from rote.store import Store
-from rote.studies import studies
 
 BASH = """
 set -u

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 from command_line import Answer, python
+from command_line import rote as rote_command
 
 import rote
 from rote.cli import COMMANDS
 from rote.commands.arguments import parse
 from rote.config import parse_overrides
+from rote.laboratory import studies
 from rote.store import Record
-from rote.studies import studies
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/store.md", "CITATION.cff")
@@ -33,11 +33,12 @@ def commands(document: str) -> list[str]:
 
 def test_the_python_of_the_readme_and_of_the_store_runs(folder):
     """In this order: the second reads the store that the first leaves."""
-    laboratory, own_model = blocks("README.md", "python")
-    answer = python(laboratory.replace("workers=2", "workers=1"), cwd=folder)
+    laboratory, network, own_model = blocks("README.md", "python")
+    answer = python(laboratory.replace("workers=2", "workers=1") + network, cwd=folder)
     assert answer.code == 0, answer.err
     assert "plane-corner" in answer.out
     assert "redundant" in answer.out
+    assert "'seed': 0, 'step': " in answer.out
     answer = python(own_model, cwd=folder)
     assert answer.code == 0, answer.err
     (store,) = blocks("docs/store.md", "python")
@@ -68,35 +69,35 @@ def example(tmp_path_factory):
     """The study of CONTRIBUTING.md as a file in a folder of its own."""
     folder = tmp_path_factory.mktemp("example")
     (text,) = blocks("CONTRIBUTING.md", "python")
-    (folder / "xor_study.py").write_text(text)
+    (folder / "latch_study.py").write_text(text)
     return folder
 
 
 def with_example(example: Path, *words: str) -> Answer:
-    """As CONTRIBUTING.md says to run it."""
-    lines = "".join(blocks("CONTRIBUTING.md", "")).splitlines()
-    (program,) = (shlex.split(line) for line in lines if "import xor_study" in line)
-    assert program[:2] == ["python", "-c"]
-    return python(program[2], *words, cwd=example)
+    """As CONTRIBUTING.md says to name it."""
+    named = [line for line in commands("CONTRIBUTING.md") if "latch_study" in line]
+    assert [line for line in named if f"rote {words[0]} " in line or words[0] in ("list", "show")]
+    assert all("--import latch_study.py" in line for line in named)
+    return rote_command(*words, "--import", "latch_study.py", cwd=example)
 
 
-def test_the_example_of_a_study_runs_and_is_judged(example):
-    answer = with_example(example, "run", "xor", "--seeds", "32", "--workers", "1")
+def test_the_example_of_a_study_runs_is_judged_reported_and_found_again(example):
+    answer = with_example(example, "run", "latch", "--seeds", "8")
     assert answer.code == 0, answer.err
-    assert "Each network at the end" in answer.out
-    assert "REPRODUCED      xor-learned" in answer.out
-    again = with_example(example, "run", "xor", "--seeds", "32", "--workers", "1")
+    assert "Every network at the end" in answer.out
+    assert re.search(r"^REPRODUCED +latch-remembered", answer.out, re.MULTILINE)
+    again = with_example(example, "run", "latch", "--seeds", "8")
     assert again.out == answer.out
-    assert "Runs: 0 computed, 1 reused" in again.err
+    assert "Runs: 0 computed, " in again.err
+    assert with_example(example, "report").code == 0
+    assert "latch" in (example / "report" / "example.html").read_text()
 
 
-def test_the_example_of_a_study_is_listed_and_shown_without_torch(example):
-    assert "Do small networks learn the exclusive or?" in with_example(example, "list").out
-    shown = with_example(example, "show", "xor")
+def test_the_example_of_a_study_is_listed_and_shown(example):
+    assert "Do networks still know at the end of a sequence what they read first?" in with_example(example, "list").out
+    shown = with_example(example, "show", "latch")
     assert shown.code == 0, shown.err
     assert "training.learning_rate" in shown.out
-    program = "import sys, xor_study; assert 'torch' not in sys.modules"
-    assert python(program, cwd=example).code == 0
 
 
 GUIDE = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -117,7 +118,7 @@ def test_the_readme_has_every_command_and_no_other():
 
 def test_keys_and_variables_in_the_readme_exist():
     runs = [parse(line.split()[1:], COMMANDS) for line in commands("README.md") if line.startswith("rote run ")]
-    assert {key for run in runs for key in parse_overrides(run.overrides)} >= {"model.hidden", "engine"}
+    assert {key for run in runs for key in parse_overrides(run.overrides)} >= {"model.hidden", "grid"}
     for run in runs:
         studies[run.study]().resolve(run.preset, parse_overrides(run.overrides))
     sources = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))

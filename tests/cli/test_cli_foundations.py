@@ -69,10 +69,10 @@ def test_a_finished_study_shows_every_verdict_and_computes_nothing_again(study, 
 @pytest.mark.parametrize("study", CLAIMS)
 def test_every_table_with_a_figure_can_be_drawn(study, store):
     from rote.figures import spec
-    from rote.store import FinishedRun, Store
+    from rote.store import Store
 
-    (summary,) = [row for row in Store(store).runs() if row.study == study and row.part == "summary"]
-    tables = FinishedRun(store / "runs" / study / summary.id).tables()
+    (finished,) = [row for row in Store(store).runs() if row.study == study and row.part == "study"]
+    tables = Store(store).load(finished.id).tables()
     assert tuple(name for name, table in tables.items() if table.figure) == FIGURES[study]
     for name in FIGURES[study]:
         assert any(spec(tables[name])["datasets"].values())
@@ -88,13 +88,13 @@ def test_published_numbers_stand_beside_ours_and_are_read_without_torch(store, f
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("elman-xor", "bits=1000"), "'size' of the simulation 'xor' must be a multiple of 3 bits. Got 1000."),
-        (("elman-letters", "training.passes=0"), "'passes' of Procedure must be above 0. Got 0.0."),
+        (("elman-xor", "bits=1000"), "'bits' of the study 'elman-xor' must be a multiple of 3. Got 1000."),
+        (("elman-letters", "training.passes=0"), "'training.passes' of the study 'elman-letters' must be above 0."),
         (("elman-lexicon", "classes=all"), "Unknown value 'all' of 'classes'."),
-        (("agreement", "task.nouns=0"), "'nouns' of AgreementTask must be at least 1. Got 0."),
+        (("agreement", "task.nouns=0"), "'task.nouns' of the study 'agreement' must be at least 1. Got 0."),
         (("agreement", "cells=lstn"), "Unknown cell 'lstn'. Did you mean 'lstm'?"),
-        (("selection", "gaps=2,40"), "A gap must have 1 to 12 words between noun and object. Got 40."),
-        (("selection", "gaps="), "'gaps' of SelectionTask must name at least one gap."),
+        (("selection", "gaps=2,40"), "must be 1 to 12 words between noun and object. Got 40."),
+        (("selection", "gaps="), "'gaps' of the study 'selection' must name at least one. Got none."),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_starts(words, message, call, folder):
@@ -116,7 +116,7 @@ def test_the_page_runs_and_its_commands_name_what_there_is(call, folder):
     assert answer.code == 0, answer.err
     assert "| " in answer.out
     from rote.config import parse_overrides
-    from rote.studies import studies
+    from rote.laboratory import studies
 
     for line in commands("docs/foundations.md"):
         words = line.split()[2:]

@@ -29,14 +29,14 @@ def test_verify_ends_with_1_only_where_something_is_damaged(call, store):
     sound = call("runs", "verify")
     assert (sound.code, sound.out) == (0, f"{store}: everything is as it should be.\n")
     (store / "notes.txt").write_text("mine")
-    (store / part("narrow").folder / ".x.tmp").write_text("half")
+    (store / part("training").folder / ".x.tmp").write_text("half")
     told = call("runs", "verify")
     assert told.code == 0
     assert "1 foreign, 1 leftover." in told.out
     assert "Mend with: rote runs verify --repair" in told.out
     assert "Repaired." in call("runs", "verify", "--repair").out
     assert (store / "notes.txt").read_text() == "mine"
-    result = store / part("narrow").folder / "result.json"
+    result = store / part("measurement").folder / "result.json"
     result.write_bytes(result.read_bytes()[:-1])
     damaged = call("runs", "verify", "--json")
     assert damaged.code == 1
@@ -51,19 +51,19 @@ def test_verify_list_and_remove_need_no_torch(store, folder):
 
 
 def test_remove_by_selection_lists_sizes_first_and_warns_of_results_that_used_them(call, store):
-    summary = part("summary").id
+    study = part("study").id
     before = contents(store / "runs")
-    answer = call("runs", "rm", "plane/narrow", "plane/random", "--preset", "smoke", "--dry-run")
+    answer = call("runs", "rm", "plane/training", "plane/measurement", "--preset", "smoke", "--dry-run")
     assert answer.code == 0
-    narrow = part("narrow")
-    size = sum(path.stat().st_size for path in (store / narrow.folder).iterdir())
-    assert f"{narrow.id}  plane narrow, smoke, finished, {size / 1e3:.0f} kB" in answer.out
-    assert f"The summary {summary} of plane stays, made from 2 of these." in answer.out
-    assert answer.out.splitlines()[-1].startswith("2 runs, ")
+    training = part("training")
+    size = sum(path.stat().st_size for path in (store / training.folder).iterdir())
+    assert f"{training.id}  plane training, smoke, finished, {size / 1e3:.0f} kB" in answer.out
+    assert f"The study {study} of plane stays, made from 4 of these." in answer.out
+    assert answer.out.splitlines()[-1].startswith("8 runs, ")
     assert contents(store / "runs") == before
     assert call("runs", "rm", "--study", "plane", "--older-than", "1d", "--yes").out.startswith("No such runs in ")
     gone = call("runs", "rm", "--study", "pl*", "--status", "finished", "--yes")
-    assert gone.out.count("Removed ") == 5
+    assert gone.out.count("Removed ") == 9
     assert Store().runs() == []
 
 
@@ -72,7 +72,7 @@ def test_runs_that_are_being_computed_are_not_removed(call, store):
 
     from rote.store import Record
 
-    row = part("narrow")
+    row = part("training")
     record = Record.read(store / row.folder)
     replace(record, status="started", files={}).write(store / row.folder)
     before = contents(store / "runs")
@@ -104,9 +104,9 @@ def test_export_as_parquet_has_the_same_rows_as_csv_with_their_types(call, store
 
 def test_export_of_tables_and_of_everything_into_a_folder(call, store, folder):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is optional: pip install 'rote[export]'")
-    summary = part("summary").id
-    expected = Store().load(summary).tables()["outcome"].records()
-    call("runs", "export", summary, "--table", "outcome", "--out", "outcome.parquet")
+    study = part("study").id
+    expected = Store().load(study).tables()["outcome"].records()
+    call("runs", "export", study, "--table", "outcome", "--out", "outcome.parquet")
     with duckdb.connect() as connection:
         names = [row[0] for row in connection.execute("DESCRIBE SELECT * FROM 'outcome.parquet'").fetchall()]
         read = connection.execute("SELECT * FROM 'outcome.parquet'").fetchall()
@@ -119,14 +119,14 @@ def test_export_of_tables_and_of_everything_into_a_folder(call, store, folder):
         "metrics.csv",
         *(f"table-{name}.csv" for name in tables),
     }
-    unknown = call("runs", "export", summary, "--table", "outcomes")
+    unknown = call("runs", "export", study, "--table", "outcomes")
     assert unknown.code == 2
     assert "Unknown table 'outcomes' of these runs. Did you mean 'outcome'?" in unknown.err
 
 
 def test_export_as_events_holds_every_scalar_of_every_seed(call, store, folder):
     pytest.importorskip("tensorboardX", reason="tensorboardX is optional: pip install 'rote[export]'")
-    run = Store().load(part("narrow").id)
+    run = Store().load(part("training").id)
     for _ in range(2):  # a second time replaces the first
         assert call("runs", "export", run.id, "--format", "tensorboard", "--out", "events").code == 0
     read = {}
@@ -173,11 +173,11 @@ def test_an_extra_that_is_missing_is_asked_for_by_name(call, store, folder, monk
 
 def test_import_brings_a_store_that_claims_and_reports_read(call, store, folder):
     dry = call("runs", "import", "rote-store", "--store", "new", "--dry-run")
-    assert dry.out.startswith("5 runs would be imported, ")
+    assert dry.out.startswith("9 runs would be imported, ")
     assert not (folder / "new").exists()
-    assert call("runs", "import", "rote-store", "--store", "new").out.startswith("5 runs imported, ")
+    assert call("runs", "import", "rote-store", "--store", "new").out.startswith("9 runs imported, ")
     again = call("runs", "import", "rote-store", "--store", "new")
-    assert again.out == "0 runs imported, 0 bytes; 5 were here already.\n"
+    assert again.out == "0 runs imported, 0 bytes; 9 were here already.\n"
     assert call("claims", "--store", "new").out == call("claims").out
     assert call("runs", "verify", "--store", "new").code == 0
     itself = call("runs", "import", "rote-store")
@@ -186,11 +186,11 @@ def test_import_brings_a_store_that_claims_and_reports_read(call, store, folder)
 
 
 def test_import_tells_what_is_damaged_and_brings_the_rest(call, store, folder):
-    row = part("narrow")
+    row = part("training")
     (store / row.folder / "result.json").write_text("{}")
     answer = call("runs", "import", "rote-store", "--store", "new")
     assert answer.code == 1
-    assert answer.out.startswith("4 runs imported, ")
+    assert answer.out.startswith("8 runs imported, ")
     assert f"Not imported: {row.folder}: result.json: Its checksum is not the one in its record." in answer.err
     assert "1 runs of" in answer.err
 
@@ -205,11 +205,11 @@ def test_a_name_that_is_no_text_and_an_index_that_is_a_folder_hinder_nothing(cal
 
 
 def test_a_folder_keeps_one_result_of_a_study_and_says_so(call, store, folder):
-    summary = part("summary").id
-    answer = call("runs", "keep", summary, summary, "--out", "kept")
+    study = part("study").id
+    answer = call("runs", "keep", study, study, "--out", "kept")
     assert (answer.code, "Several of these are of plane" in answer.err) == (2, True)
     (folder / "afile").write_text("mine")
-    assert call("runs", "keep", summary, "--out", "afile").err.startswith("rote: Cannot write afile/plane.json")
-    assert call("runs", "keep", summary, "--out", "kept").code == 0
+    assert call("runs", "keep", study, "--out", "afile").err.startswith("rote: Cannot write afile/plane.json")
+    assert call("runs", "keep", study, "--out", "kept").code == 0
     assert call("report", "--kept", "kept", "--markdown").code == 0
     assert (folder / "kept" / "resistance" / "plane.md").is_file()

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from command_line import ROTE, environment, outcome, rote, wait_until
 
-from rote.store import Record, Store
+import rote.report.exhibits as exhibits
+from rote.store import Record, Store, load_tree, save_tree
+from rote.store.checkpoint import Checkpoints
+from rote.store.tree import tree_facts
 
 STEPS = 700  # long enough to be caught in the middle
-WORDS = f"run plane --preset smoke engine=stacked seeds=2 training.steps={STEPS} --store store --workers".split()
+WORDS = f"run plane --preset smoke seeds=2 training.steps={STEPS} --store store --workers".split()
 
 
 @pytest.fixture(scope="session")
@@ -40,11 +43,6 @@ def in_the_middle(folder: Path) -> list[Path]:
     return [run for run in reached if Record.read(run).status != "finished"]
 
 
-def kept(runs: list[Path]) -> dict[Path, int]:
-    """When the early checkpoints were written: a run that begins again writes them again."""
-    return {path: path.stat().st_mtime_ns for run in runs for path in run.glob("checkpoint-000000[0-3]?.*")}
-
-
 def steps(run: Path) -> list[int]:
     return [int(path.stem.split("-")[1]) for path in run.glob("checkpoint-*.json")]
 
@@ -66,18 +64,16 @@ def test_an_interrupted_study_goes_on_to_the_same_bytes(call, folder, undisturbe
     assert "interrupted" in {row.status for row in Store("store").runs()}
     runs = in_the_middle(folder)
     assert all(64 <= max(steps(run)) < STEPS for run in runs)
-    before = kept(runs)
-    assert len(before) == 2 * 7 * len(runs)  # steps 0 to 32
+    assert all({0, 1, 2, 4, 8, 16, 32, 64} <= set(steps(run)) for run in runs)
     assert call(*WORDS, workers).code == 0
     assert outcome(folder / "store") == undisturbed
-    assert kept(runs) == before
+    assert not list(folder.glob("store/runs/*/*/checkpoint-*"))  # a finished training keeps its weights
     assert {Record.read(run).resumed for run in runs} == {1}
 
 
 def test_the_run_of_a_killed_worker_is_taken_up_again(folder, undisturbed):
     process = start(folder, 2)
     runs = in_the_middle(folder)
-    before = kept(runs)
     worker = int((runs[0] / "lock").read_text().split()[1])
     assert worker != process.pid
     os.kill(worker, signal.SIGKILL)
@@ -85,18 +81,43 @@ def test_the_run_of_a_killed_worker_is_taken_up_again(folder, undisturbed):
     assert process.returncode == 0, err
     assert "died (exit code -9); its run is taken up again." in err
     assert outcome(folder / "store") == undisturbed
-    assert kept(runs) == before
     assert Record.read(runs[0]).resumed == 1
 
 
 def test_a_killed_command_leaves_nothing_that_hinders_the_next(call, folder, undisturbed):
     process = start(folder, 2)
-    runs = in_the_middle(folder)
     process.kill()
     process.communicate()
     assert process.returncode == -9
-    before = kept(runs)
     answer = call(*WORDS, 1)
     assert answer.code == 0, answer.err
     assert outcome(folder / "store") == undisturbed
-    assert kept(runs) == before
+
+
+def test_a_run_goes_on_from_its_last_checkpoint_and_does_not_begin_again(call, folder, undisturbed):
+    """With other weights in that checkpoint it must end elsewhere."""
+    process = start(folder, 1)
+    process.kill()
+    process.communicate()
+    (run,) = in_the_middle(folder)
+    path = run / f"checkpoint-{max(steps(run)):08d}"
+    facts, state = tree_facts(path, Checkpoints.kind, 1), load_tree(path, Checkpoints.kind, 1)
+    changed = {name: weight + 0.5 for name, weight in state["model"].items()}
+    save_tree(path, Checkpoints.kind, 1, {**state, "model": changed}, **facts)
+    assert call(*WORDS, 1).code == 0
+    assert outcome(folder / "store") != undisturbed
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_report_that_is_told_to_end_leaves_no_folder_behind(call, finished, folder, monkeypatch, number):
+    def ended(figure):
+        assert list(folder.iterdir())  # the folder that is being filled
+        os.kill(os.getpid(), number)
+        return render(figure)
+
+    render = exhibits.render
+    monkeypatch.setattr("rote.report.exhibits.render", ended)
+    answer = call("report", "--store", finished.store, "--out", "out")
+    assert (answer.code, answer.out) == (130, "")
+    assert "Interrupted" in answer.err
+    assert list(folder.iterdir()) == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import NO_TORCH, Answer, python, rote
 
+from rote.studies.realization.retraining import COMPONENTS, PRUNED
 from rote.studies.realization.surgery import LookupSurgeryStudy
-from rote.studies.realization.surgery_measures import COMPONENTS, PRUNED
 
 SMOKE = ("lookup-surgery", "--preset", "smoke", "--workers", "1", "--store")
 
@@ -23,7 +23,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
 def test_smoke_trains_the_models_it_needs_and_prints_a_verdict_on_every_claim(smoke):
     answer = smoke[1]
     assert answer.code == 0, answer.err
-    assert answer.err.endswith(f"Runs: {2 + 2 * len(COMPONENTS) + len(PRUNED)} computed, 0 reused\n")
+    assert answer.err.endswith(f"Runs: {2 + 2 * (2 * len(COMPONENTS) + len(PRUNED))} computed, 0 reused\n")
     for claim in LookupSurgeryStudy.claims:
         assert re.search(rf"^INCONCLUSIVE    {claim.id}  .*preset smoke", answer.out, re.MULTILINE)
     for component in (*COMPONENTS, "original"):
@@ -35,7 +35,7 @@ def test_smoke_trains_the_models_it_needs_and_prints_a_verdict_on_every_claim(sm
 
 def test_other_pruning_finds_the_models_and_the_exchanges_again(smoke, folder):
     answer = rote("run", *SMOKE, smoke[0], "keep=0.5", cwd=folder)
-    assert answer.err.endswith(f"Runs: {len(PRUNED)} computed, {2 + 2 * len(COMPONENTS)} reused\n")
+    assert answer.err.endswith(f"Runs: {2 * len(PRUNED)} computed, {2 + 4 * len(COMPONENTS)} reused\n")
 
 
 def test_a_finished_study_is_read_and_drawn_without_torch(smoke, folder):

@@ -11,7 +11,7 @@ from command_line import NO_TORCH, Answer, python, rote
 from rote.cli import COMMANDS
 from rote.commands.arguments import parse
 from rote.config import parse_overrides
-from rote.studies import studies
+from rote.laboratory import studies
 
 
 def test_the_stored_results_are_judged_without_torch_and_count_for_every_preset(folder):
@@ -46,7 +46,7 @@ def test_another_seed_is_added_to_the_runs_that_are_there_and_every_figure_is_dr
     folder = smoke[0]
     words = ("run", "autocomplete", "--preset", "smoke", "--store", folder / "store", "--workers", "1", "--seeds", "2")
     more = call(*words, "cells=gru")
-    assert "Runs: 1 computed, 4 reused" in more.err  # the new seed; the first, the untrained ones, the text were there
+    assert "Runs: 2 computed, 5 reused" in more.err  # the new seed, trained and measured; all else was there
     written = call("report", "--store", folder / "store", "--out", folder / "out")
     assert written.code == 0, written.err
     pictures = {path.stem.removeprefix("autocomplete-") for path in (folder / "out" / "figures").glob("*.svg")}
@@ -58,9 +58,9 @@ def test_another_seed_is_added_to_the_runs_that_are_there_and_every_figure_is_dr
     [
         ("task.words=5000", "has 1334 different words; a vocabulary of 5000 needs as many"),
         ("task.text=nowhere.txt", "There is no file 'nowhere.txt'"),
-        ("cells=elman", "'cells' must name some of gru, lstm, nested_lstm, each once"),
-        ("model.cell=lstm", "Set cells=lstm instead"),
-        ("initial.characters=20", "'characters' of InitialConfig must lie in 60 to 198"),
+        ("cells=elman", "'cells' of the study 'autocomplete' must name some of gru, lstm, nested_lstm"),
+        ("model.cell=lstm", "has no effect: 'cells' names the cells that are trained"),
+        ("initial.characters=20", "'initial.characters' of the study 'autocomplete' must lie in 60 to 198"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_trained(setting, said, folder, call):

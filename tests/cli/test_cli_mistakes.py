@@ -44,7 +44,7 @@ MISTAKES = {
     "no store to import": ("runs import", "'rote runs import' takes the folder of one other store. Got none."),
     "import of no store": ("runs import nowhere", "nowhere is no store: it has no folder 'runs'."),
     "repair of a list": ("runs list --repair", "'--repair' goes with: rote runs verify"),
-    "dry list": ("runs list --dry-run", "'--dry-run' goes with: rote runs rm, rote runs import"),
+    "dry list": ("runs list --dry-run", "'--dry-run' goes with: rote runs rm, rote runs slim, rote runs import"),
     "part of a store": ("runs verify 3f", "'rote runs verify' looks at the whole store."),
     "id to list": ("runs list 123", "'rote runs list' takes no ids. Did you mean: rote runs show 123"),
     "name to cite": ("cite plan", "Unknown study or run 'plan'. Did you mean 'plane'?"),
@@ -54,11 +54,11 @@ MISTAKES = {
     "part of a step": ("run plane training.steps=1.5", "'training.steps' takes a whole number. Got '1.5'."),
     "infinite": ("run plane training.learning_rate=inf", "'training.learning_rate' takes a number. Got 'inf'."),
     "choice": ("run plane training.optimizer=sdg", "Unknown value 'sdg' of 'training.optimizer'. Did you mean 'sgd'?"),
-    "negative steps": ("run plane training.steps=-1", "'steps' of TrainingConfig must be at least 1. Got -1."),
-    "negative rate": ("run plane training.learning_rate=-0.1", "'learning_rate' of TrainingConfig must be above 0."),
-    "no seeds": ("run plane seeds=0", "'seeds' of PlaneConfig must be at least 1. Got 0."),
-    "negative seeds": ("run plane --seeds -3", "'seeds' of PlaneConfig must be at least 1. Got -3."),
-    "endless seeds": ("run plane --seeds 1000000000000", "'seeds' must be at most 1000000. Got 1000000000000."),
+    "negative steps": ("run plane training.steps=-1", "'training.steps' of the study 'plane' must be at least 1. Got"),
+    "negative rate": ("run plane training.learning_rate=-0.1", "'training.learning_rate' of the study 'plane' must be"),
+    "no seeds": ("run plane seeds=0", "'seeds' of the study 'plane' must be at least 1. Got 0."),
+    "negative seeds": ("run plane --seeds -3", "'seeds' of the study 'plane' must be at least 1. Got -3."),
+    "endless seeds": ("run plane --seeds 1000000000000", "'seeds' of the study 'plane' must be at most 1000000. Got"),
     "seeds beyond numbers": (f"run plane seeds={'9' * 400}", "'seeds' takes a whole number. Got '9999"),
     "steps beyond numbers": (f"run plane training.steps={'9' * 400}", "'training.steps' takes a whole number. Got"),
     "long name of a store": (f"runs --store {'a' * 300}", "File name too long. Choose another --store."),
@@ -76,6 +76,25 @@ MISTAKES = {
     "jobs to join": ("worker slurm", "With --cluster slurm the workers are Slurm jobs"),
     "key twice": ("run plane seeds=1 seeds=2", "The key 'seeds' is set twice: to '1' and to '2'."),
     "seeds twice": ("run plane --seeds 1 seeds=2", "Seeds are given twice: --seeds 1 and seeds=2."),
+    "option twice": ("run plane --seeds 1 --seeds=2", "The option --seeds is given 2 times. Give it once."),
+    "option in two spellings": ("runs --older_than 3d --older-than 4d", "The option --older-than is given 2 times."),
+    "flag twice": ("claims --json --json", "The option --json is given 2 times."),
+    "source twice": ("reproduce resistance 001", "The source 'resistance' is named 2 times. Name it once."),
+    "cells twice": ("run matrix cells=lstm,lstm", "'cells' of the study 'matrix' must name each value once. Got lstm"),
+    "cell that others decide": ("run matrix model.cell=gru", "'model.cell' of the study 'matrix' has no effect:"),
+    "seeds of nothing": ("run stored-connectivity --seeds 5", "'seeds' of the study 'stored-connectivity' has no"),
+    "outcome": ("claims --outcome reproducd", "Unknown outcome 'reproducd'. Did you mean 'reproduced'?"),
+    "source of claims": ("claims --source 01", "Unknown source '01'. Did you mean '001'?"),
+    "study of claims": ("claims --study plan", "Unknown study 'plan'. Did you mean 'plane'?"),
+    "study of another source": ("claims --study plane --source conduits", "is of the source 'resistance', not of"),
+    "full JSON": ("claims --json --full", "'--full' is for people: JSON has everything already."),
+    "place of Markdown": ("report --kept a --markdown --out b", "'--markdown' writes beside the results: leave out"),
+    "filter for a run": ("runs show 3f --study plane", "'--study' goes with: rote runs list, rote runs rm, rote runs"),
+    "format of a list": ("runs list --format csv", "'--format' goes with: rote runs export"),
+    "JSON of an export": ("runs export 3f --json", "'--json' goes with: rote runs list, rote runs show, rote runs ver"),
+    "table of a folder": ("runs export 3f --out folder --table seeds", "'--table' goes with one file; a folder gets"),
+    "model twice": ("connectivity text --model gru,gru", "'--model' must name each value once. Got gru 2 times."),
+    "shades in JSON": ("connectivity text --words --json", "'--words' and '--theme' shade what is printed for people"),
     "no value": ("run plane training.steps", "Expected key=value, for example training.steps=100. Got 'training."),
     "no key": ("run plane =3", "Expected key=value, for example training.steps=100. Got '=3'."),
     "space": ("run plane training.steps 3", "Expected key=value, for example training.steps=100. Got 'training."),
@@ -152,7 +171,7 @@ def test_a_report_with_a_file_of_the_user_in_it_is_not_replaced(call, folder, fi
 
 def test_options_may_stand_between_the_settings(call, folder):
     """tyro alone refuses words after an option that follows other words."""
-    words = "run --preset smoke plane engine=stacked --workers 1 seeds=1 --json grid=3"
+    words = "run --preset smoke plane --workers 1 seeds=1 --json grid=3"
     answer = call(*words.split())
     assert (answer.code, answer.err) == (0, "")
 
@@ -195,4 +214,4 @@ def test_letters_that_a_terminal_has_not_are_spelled(folder, finished):
 def test_settings_that_no_machine_can_compute_are_told_in_one_line(call, folder):
     answer = call("run", "plane", "model.hidden=99999999999", "--preset", "smoke", "--workers", "1")
     assert answer.code == 1
-    assert answer.err.startswith("rote: RuntimeError: ")
+    assert answer.err.startswith("rote: 8 of 8 runs failed. RuntimeError: ")

@@ -47,8 +47,8 @@ def offline(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def tables_of(store: Path) -> dict[str, Table]:
-    (summary,) = [row for row in Store(store).runs() if row.part == "summary"]
-    return FinishedRun(store / summary.folder).tables()
+    (study,) = [row for row in Store(store).runs() if row.part == "study"]
+    return FinishedRun(store / study.folder).tables()
 
 
 def test_smoke_prints_a_verdict_on_every_claim(smoke):
@@ -77,7 +77,7 @@ def test_every_table_made_with_the_stand_in_says_so_and_its_runs_have_its_checks
     if study == "digit-pairs":
         for table in tables_of(store).values():
             assert "Not MNIST but a stand-in, scikit-learn's 1,797 digits" in table.note, table.name
-        records = [FinishedRun(store / row.folder).record for row in Store(store).runs() if row.part != "summary"]
+        records = [FinishedRun(store / row.folder).record for row in Store(store).runs() if row.part == "training"]
         assert len(records) == 10
         assert all(set(record.data) == {"scikit-learn digits"} for record in records)
 
@@ -100,19 +100,19 @@ def test_the_information_is_measured_on_both_settings_while_they_learn(smoke):
         assert set(table.where(setting=setting).column("step")) == steps
 
 
-def test_without_mnist_and_network_the_stand_in_is_used_and_the_summary_found_again(offline, call, folder):
+def test_without_mnist_and_network_the_stand_in_is_used_and_everything_found_again(offline, call, folder):
     first = call("run", "digit-pairs", "--workers", "1", *TINY, "remedies=false")
     assert first.code == 0, first.err
     assert first.out.count("Not MNIST but a stand-in") == 1
     again = call("run", "digit-pairs", "--workers", "1", *TINY, "remedies=false")
-    assert again.err == "Runs: 0 computed, 2 reused\n"
+    assert again.err == "Runs: 0 computed, 4 reused\n"
     assert again.out == first.out
 
 
 def test_the_runs_of_the_source_are_the_same_with_and_without_remedies(offline, call):
     words = ("run", "digit-pairs", "--workers", "1", *TINY)
-    assert call(*words, "remedies=false").err == "Runs: 2 computed, 0 reused\n"
-    assert call(*words, "noise=2").err == "Runs: 3 computed, 2 reused\n"
+    assert call(*words, "remedies=false").err == "Runs: 4 computed, 0 reused\n"
+    assert call(*words, "noise=2").err == "Runs: 6 computed, 4 reused\n"
 
 
 def test_mnist_that_cannot_be_had_is_refused_with_what_to_do(offline, call):
@@ -135,11 +135,11 @@ def test_a_damaged_file_in_the_mirror_is_refused_before_any_run(offline, call, f
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("digit-pairs", "side=4"), "'side' of DigitsConfig must be at least 8"),
-        (("digit-pairs", "dropout=1"), "'dropout' of DigitsConfig must be at least 0 and below 1"),
+        (("digit-pairs", "side=4"), "'side' of the study 'digit-pairs' must be at least 8"),
+        (("digit-pairs", "dropout=1"), "'dropout' of the study 'digit-pairs' must be at least 0 and below 1"),
         (("digit-pairs", "data=minst"), "Did you mean 'mnist'?"),
-        (("digit-pairs", "model.depths=32,0"), "'depths' of CNNConfig must be at least 1. Got 0"),
-        (("plane-information", "values=1"), "'values' of InformationConfig must be at least 2"),
+        (("digit-pairs", "model.depths=32,0"), "'model.depths' of the study 'digit-pairs' must be at least 1. Got 0"),
+        (("plane-information", "values=1"), "'values' of the study 'plane-information' must be at least 2"),
     ],
 )
 def test_wrong_settings_are_refused(offline, call, words, message):

@@ -38,8 +38,8 @@ def test_the_tables_hold_every_model_at_the_steps_that_were_recorded(smoke):
     from rote.figures import spec
     from rote.store import FinishedRun, Store
 
-    (summary,) = [row for row in Store(smoke[0]).runs() if row.part == "summary"]
-    tables = FinishedRun(smoke[0] / "runs" / "scan-jump" / summary.id).tables()
+    (study,) = [row for row in Store(smoke[0]).runs() if row.part == "study"]
+    tables = FinishedRun(smoke[0] / "runs" / "scan-jump" / study.id).tables()
     assert set(tables["curves"].column("step")) == {0, 5, 10, 15, 20, 25, 30}
     assert {(row["setting"], row["seed"]) for row in tables["seeds"].records()} == {
         (setting, seed) for setting in ("original", "random", "replaced") for seed in (0, 1)
@@ -65,8 +65,7 @@ def test_other_splits_and_cells(option, call):
     [
         ("split=addprim_jumps", "addprim_jump"),
         ("model.cell=lstms", "lstm"),
-        ("probes=1", "'probes' of ScanConfig must be at least 2"),
-        ("together=0", "'together' of ScanConfig must be at least 1"),
+        ("probes=1", "'probes' of the study 'scan-jump' must be at least 2"),
     ],
 )
 def test_wrong_options_are_refused(option, told, call):

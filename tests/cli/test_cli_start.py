@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -63,6 +64,25 @@ def test_examples_in_help_are_commands_that_parse(name):
     assert examples or name == "completion"
 
 
+@pytest.mark.parametrize("columns", [1, 5, 20, 40])
+def test_help_comes_to_an_end_and_stays_legible_in_a_terminal_of_any_width(call, monkeypatch, columns):
+    """With five columns it never ended; with twenty it had one letter on a line."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for name in ("", *COMMANDS):
+        answer = call(*filter(None, (name, "--help")))
+        assert answer.code == 0
+        assert len(answer.out.splitlines()) < 300, name
+    assert os.environ["COLUMNS"] == str(columns)
+    wrong = call("run", "plane", "--sseeds", "3")
+    assert wrong.err == "rote: Unrecognized options: --sseeds. See: rote run --help\n"
+    assert "conduit-frequency" in call("list").out
+
+
+def test_the_version_is_that_of_the_package(call):
+    assert call("--version").out == f"rote {importlib.metadata.version('rote')}\n"
+    assert "--version" in call("--help").out
+
+
 def test_the_command_alone_prints_the_help_with_every_command(call):
     answer = call()
     assert answer.code == 0
@@ -102,9 +122,7 @@ def test_show_gives_every_key_that_can_be_changed(call):
 
 def test_a_narrow_terminal_loses_no_column(folder, finished):
     """Rich cuts columns away without a word when they do not fit."""
-    answer = rote(
-        "run", "plane", "--preset", "smoke", "engine=stacked", "--store", finished.store, cwd=folder, COLUMNS="60"
-    )
+    answer = rote("run", "plane", "--preset", "smoke", "--store", finished.store, cwd=folder, COLUMNS="60")
     headings = [line for line in answer.out.splitlines() if line.startswith("setting ")]
     assert " ".join(headings).split().count("compositional_high") == 1
     assert "published" in " ".join(headings)

@@ -8,7 +8,7 @@ import json
 import shutil
 
 import pytest
-from command_line import contents
+from command_line import SMOKE, contents
 
 from rote.store import Store
 
@@ -21,43 +21,43 @@ def store(folder, finished):
 
 def test_list_has_every_run_and_filters_by_status_and_study(call, store):
     rows = json.loads(call("runs", "--json").out)
-    assert {row["part"] for row in rows} == {"redundant", "random", "narrow", "epochs", "summary"}
+    assert {row["part"] for row in rows} == {"training", "measurement", "study"}
     shown = call("runs").out
     assert all(row["id"][:10] in shown for row in rows)
-    assert len(json.loads(call("runs", "list", "--status", "finished", "--study", "plane", "--json").out)) == 5
+    assert len(json.loads(call("runs", "list", "--status", "finished", "--study", "plane", "--json").out)) == 9
     assert json.loads(call("runs", "list", "--status", "failed", "--json").out) == []
     assert json.loads(call("runs", "list", "--study", "scan", "--json").out) == []
     assert call("runs", "list", "--study", "scan").out == f"No such runs in {store}.\n"
 
 
 def test_show_prints_what_the_record_holds(call, store):
-    row = next(row for row in Store().runs() if row.part == "summary")
+    row = next(row for row in Store().runs() if row.part == "study")
     shown = call("runs", "show", row.id[:12]).out
     found = json.loads(call("runs", "show", row.id, "--json").out)
     assert found["id"] == row.id
     assert found["status"] == "finished"
     assert len(found["uses"]) == 4
-    for text in (row.id, "engine=stacked", "preset smoke", "0 to 4", *found["uses"], "What the networks make"):
+    for text in (row.id, "part study", "preset smoke", "0 to 4", *found["uses"], "What the networks make"):
         assert text in shown
 
 
 def test_export_has_every_recorded_number(call, store, folder):
-    run = Store().load(next(row.id for row in Store().runs() if row.part == "narrow"))
+    run = Store().load(next(row.id for row in Store().runs() if row.part == "training"))
     call("runs", "export", run.id, "--out", "run.csv")
     rows = list(csv.DictReader(io.StringIO((folder / "run.csv").read_text())))
     expected = [
-        (run.id, "plane", "narrow", str(row["step"]), measure, str(seed), value)
+        (run.id, "plane", "training", str(row["step"]), measure, str(seed), value)
         for row in run.metrics()
         for measure in row
         if measure != "step"
         for seed, value in zip(run.record.request.seeds, row[measure], strict=True)
     ]
     assert [(*list(row.values())[:-1], float(row["value"])) for row in rows] == expected
-    assert len(rows) == 6 * 3 * 5  # steps 0, 1, 2, 4, 8, 16; loss, seen, corner; seeds
+    assert len(rows) == len(run.metrics()) * 5  # the loss of each seed
 
 
 def test_export_to_the_terminal_is_the_same_csv(call, store, folder):
-    ids = [row.id for row in Store().runs() if row.part != "summary"]
+    ids = [row.id for row in Store().runs() if row.part == "training"]
     call("runs", "export", *ids, "--out", "runs.csv")
     printed = call("runs", "export", *ids)
     assert (printed.code, printed.err) == (0, "")
@@ -104,7 +104,7 @@ def test_remove_without_yes_removes_nothing(call, store):
     assert contents(store / "runs") == before
 
 
-@pytest.mark.parametrize(("typed", "left"), [("n", 5), ("", 5), ("yes", 4)])
+@pytest.mark.parametrize(("typed", "left"), [("n", 9), ("", 9), ("yes", 8)])
 def test_remove_on_a_terminal_asks(call, store, monkeypatch, typed, left):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: typed)
@@ -113,12 +113,18 @@ def test_remove_on_a_terminal_asks(call, store, monkeypatch, typed, left):
 
 
 def test_a_removed_run_is_computed_again_to_the_same_bytes(call, store):
-    rows = {row.part: row for row in Store().runs()}
-    results = {part: (store / row.folder / "result.json").read_bytes() for part, row in rows.items()}
-    call("runs", "rm", rows["narrow"].id, rows["summary"].id, "--yes")
-    answer = call("run", "plane", "--preset", "smoke", "engine=stacked", "--workers", "1")
-    assert answer.err.endswith("Runs: 1 computed, 3 reused\n")  # progress before it, where the machine is slow
-    assert {part: (store / row.folder / "result.json").read_bytes() for part, row in rows.items()} == results
+    before = found_by(store)
+    study = next(row.id for row in Store().runs() if row.part == "study")
+    measurement = Store().load(study).record.uses[0]
+    (training,) = Store().load(measurement).record.uses
+    call("runs", "rm", training, measurement, study, "--yes")
+    answer = call("run", *SMOKE)
+    assert answer.err.endswith("Runs: 2 computed, 6 reused\n")  # progress before it, where the machine is slow
+    assert found_by(store) == before
+
+
+def found_by(store):
+    return {name: data for name, data in contents(store / "runs").items() if not name.endswith(("record.json", "lock"))}
 
 
 @pytest.mark.parametrize("action", ["show", "rm", "export"])
@@ -140,12 +146,12 @@ def test_a_damaged_run_is_listed_with_its_reason_and_can_be_removed(call, store)
     assert "truncated" in call("runs", "list", "--status", "damaged").out
     assert call("runs", "show", row.id).code == 1
     assert call("runs", "rm", row.id, "--yes").code == 0
-    assert len(Store().runs()) == 4
+    assert len(Store().runs()) == 8
 
 
 def test_cite_names_the_source_once_and_rote(call, store):
-    summary = next(row.id for row in Store().runs() if row.part == "summary")
-    for words in ((), ("plane",), (summary[:12],), ("plane", summary)):
+    ids = {row.part: row.id for row in Store().runs()}
+    for words in ((), ("plane",), *((run[:12],) for run in ids.values()), ("plane", ids["study"])):
         answer = call("cite", *words)
         assert answer.code == 0
         assert answer.out.count("@misc{resistance,") == 1
@@ -157,8 +163,8 @@ def test_cite_of_an_empty_store_is_rote_alone(call, folder):
 
 
 def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, folder, monkeypatch):
-    summary = next(row for row in Store().runs() if row.part == "summary")
-    assert "Kept in" in call("runs", "keep", summary.id, "--out", "kept/resistance").out
+    study = next(row for row in Store().runs() if row.part == "study")
+    assert "Kept in" in call("runs", "keep", study.id, "--out", "kept/resistance").out
     (folder / "kept/resistance/notes.md").write_text("A remark of ours.\n")
     monkeypatch.setenv("ROTE_HOME", str(folder / "elsewhere"))  # an empty store
     assert call("report", "--kept", "kept", "--markdown").code == 0
@@ -166,7 +172,7 @@ def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, 
     assert page.startswith("# The plane with a corner held out")
     assert "rote run plane --preset smoke" in page
     assert "| plane-corner |" in page
-    assert "5 runs" in page
+    assert "9 runs" in page
     source = (folder / "kept/resistance/README.md").read_text()
     assert source.startswith("# Source 001: Gradient descent resists compositionality\n\nOf 4 published claims")
     assert "A remark of ours." in source
@@ -182,10 +188,9 @@ def test_report_of_nothing_kept_says_how_to_keep(call, folder):
     assert "--kept DIR" in call("report", "--markdown").err
 
 
-def test_keep_wants_a_summary_and_a_folder(call, store):
-    rows = Store().runs()
-    part, summary = (next(row.id for row in rows if (row.part == "summary") is wanted) for wanted in (False, True))
-    answers = call("runs", "keep", part, "--out", "kept"), call("runs", "keep", summary)
+def test_keep_wants_the_run_of_a_study_and_a_folder(call, store):
+    ids = {row.part: row.id for row in Store().runs()}
+    answers = call("runs", "keep", ids["measurement"], "--out", "kept"), call("runs", "keep", ids["study"])
     assert [answer.code for answer in answers] == [2, 2]
-    assert "Give the study's summary" in answers[0].err
+    assert "is a measurement of plane. Give one whose part is 'study'. See: rote runs list" in answers[0].err
     assert "--out FOLDER" in answers[1].err

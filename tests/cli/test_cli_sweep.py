@@ -24,8 +24,8 @@ def test_a_grid_is_listed_with_the_best_first_drawn_written_and_never_computed_t
     rows = json.loads(answer.out)
     assert sorted(row["model.hidden"] for row in rows) == ["2", "4"]
     assert rows[0]["score"] >= rows[1]["score"]
-    assert set(rows[0]) == {"model.hidden", "score", "low", "high", "values", "run"}
-    assert [row["values"] for row in rows] == [2, 2]
+    assert set(rows[0]) == {"model.hidden", "score", "low", "high", "seeds", "run"}
+    assert [row["seeds"] for row in rows] == [2, 2]
     for row in rows:  # the score is the mean over the networks of that run
         networks = Store("store").load(row["run"]).tables()["networks"].column("dev")
         assert row["score"] == pytest.approx(sum(networks) / 2)
@@ -68,7 +68,7 @@ def test_an_objective_that_nobody_knows_yet_is_told_after_the_first_trial_which_
     answer = meeting("guest=0,3,4", "--of", "guests.host", cwd=folder)
     assert (answer.code, answer.out) == (2, "")
     assert "Unknown column 'host' of the table 'guests'. Known: guest." in answer.err
-    assert sorted(row.part for row in Store(folder / "rote-store").runs()) == ["part", "summary"]
+    assert sorted(row.part for row in Store(folder / "rote-store").runs()) == ["measurement", "study"]
     again = meeting("guest=0,3,4", "--of", "guests.guest", "--json", cwd=folder)
     assert [row["score"] for row in json.loads(again.out)] == [4.0, 3.0, 0.0]
 
@@ -80,7 +80,7 @@ def test_a_dry_run_tells_runs_time_and_disk_without_torch_and_starts_nothing(fol
     assert answer.out.startswith("tagging, preset quick: 3 trials\n")
     found = json.loads(python(NO_TORCH, *words, "--json", cwd=folder).out)
     assert (found["trials"], found["finished"]) == (3, 0)
-    assert found["runs"] == 3 * 2 + 3 + 1  # networks, summaries, and baselines that all share
+    assert found["runs"] == 3 * 2 + 3 + 1  # networks, their measurements, and baselines that all share
     assert found["seconds"] > 0
     assert found["bytes"] > 0
     assert "package" in found["basis"]
@@ -147,6 +147,9 @@ def test_optuna_proposes_the_same_trials_again_from_the_same_store(call):
         (("seeds=2", "--seeds", "3"), "The key 'seeds' is given twice."),
         (("--seeds", "0"), "'seeds' of"),
         (("--trials", "2", "--seed", "-1"), "'seed' must lie in 0 to 4294967295. Got -1."),
+        (("--seed", "3"), "'--seed' goes with --trials N: a grid draws nothing."),
+        (("--dry-run", "--out", "table.csv"), "'--dry-run' writes nothing: leave out --out and --figure."),
+        (("training.batch=4,4",), "'training.batch' must name each value once. Got 4 2 times."),
         (("--out", "folder.csv"), "it is a folder. Give another name."),
         (("--workers", "0"), "'workers' must be at least 1. Got 0."),
     ],

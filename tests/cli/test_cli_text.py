@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import NO_TORCH, Answer, python, rote
 
+from rote.laboratory import studies
 from rote.store import Store
-from rote.studies import studies
-from rote.studies.foundations.text_training import trained
 from rote.tasks.text_stand_in import make_reviews
 
 STUDIES = ("padding", "tagging", "classification", "language-modeling")
@@ -78,8 +77,8 @@ def test_a_classifier_from_own_files_stands_beside_the_majority_and_comes_back_t
     assert list(found) == ["majority", "own"]
     assert found["own"]["seeds"] == 1
     store = Store(folder / "store")
-    (run,) = [row for row in store.runs() if row.part == "own"]
-    model = trained(store.load(run.id))
+    (run,) = [row for row in store.runs() if row.part == "training"]
+    (model,) = store.load(run.id).networks()
     said = model.predict([review.words for review in make_reviews(120, 7)[100:]])
     right = [review.label for review in make_reviews(120, 7)[100:]]
     assert found["own"]["dev"] == pytest.approx(sum(map(str.__eq__, said, right)) / 20)
@@ -90,8 +89,8 @@ def test_a_tagger_from_own_files_stands_beside_the_most_frequent_tag(files, call
     found = outcome(call("run", "tagging", *SMALL, *words, "--json", "model.cell=gru", "model.layers=2"))
     assert list(found) == ["majority", "most frequent tag", "own"]
     store = Store(folder / "store")
-    (run,) = [row for row in store.runs() if row.part == "own"]
-    (tags,) = trained(store.load(run.id)).predict([["the", "film", "was", "zzz"]])
+    (run,) = [row for row in store.runs() if row.part == "training"]
+    (tags,) = store.load(run.id).networks()[0].predict([["the", "film", "was", "zzz"]])
     assert len(tags) == 4
 
 
@@ -110,9 +109,9 @@ def test_other_text_in_the_same_file_is_computed_anew(call, folder):
     first, again = call(*words), call(*words)
     path.write_text("".join(lines[20:]))
     other = call(*words)
-    assert "2 computed, 0 reused" in first.err
+    assert "3 computed, 0 reused" in first.err
     assert "0 computed" in again.err
-    assert "2 computed, 0 reused" in other.err
+    assert "3 computed, 0 reused" in other.err
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_other_text_in_the_same_file_is_computed_anew(call, folder):
         (("run", "tagging", "model.cell=lstms"), "Unknown cell"),
         (("run", "language-modeling", "variants=own", "model.bidirectional=true"), "sees what it is to predict"),
         (("run", "classification", "variants=own", "network=window"), "'network' must be recurrent or average"),
-        (("run", "classification", "task.data=mnist"), "'data' must be auto, sst2, trec or stand-in"),
+        (("run", "classification", "task.data=mnist"), "must be auto, sst2, trec or stand-in"),
         (("run", "classification", "packed=false"), "'packed' can be false for recurrent taggers"),
         (("run", "tagging", "variants=own", "network=window", "packed=false"), "'packed' can be false for"),
         (("run", "padding", "model.layers=2"), "one layer, one direction and no dropout"),

@@ -65,6 +65,20 @@ def test_every_markdown_page_and_every_tutorial_is_in_the_site(site: Path) -> No
             assert (site / path.relative_to(ROOT)).with_suffix(".html").exists(), path
 
 
+def test_a_test_that_a_page_names_is_there() -> None:
+    """A guarantee stands with the test that would fail without it; renamed or removed, it would be an empty promise."""
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    known = {path.name for path in files}
+    known |= {name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)}
+    named = {
+        (page.name, name)
+        for page in (ROOT / "docs").rglob("*.md")
+        for name in re.findall(r"\btest_\w+(?:\.py)?", page.read_text(encoding="utf-8"))
+    }
+    assert {(page, name) for page, name in named if name not in known} == set()
+    assert {"store.md", "scaling.md", "explorer.md"} <= {page for page, _ in named}
+
+
 def test_links_lead_to_pages_and_places_that_are_there(pages: dict[Path, Page]) -> None:
     followed = 0
     for path, page in pages.items():

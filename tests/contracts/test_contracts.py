@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ VOCABULARY = 6
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "elman": [{}, {"nonlinearity": "relu"}],
     "gru": [{}, {"reset": "before"}],
+    "lstm": [{}, {"proj_size": 1}],
     "nested_lstm": [{}, {"depth": 1}, {"depth": 3}],
 }
 
@@ -33,7 +35,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 @settings(max_examples=2)
 def test_every_registered_cell_keeps_the_contract(name: str, data: st.DataObject) -> None:
     torch.manual_seed(0)
-    sizes = {"input_size": data.draw(st.integers(1, 4)), "hidden_size": data.draw(st.integers(1, 5))}
+    sizes = {"input_size": data.draw(st.integers(1, 4)), "hidden_size": data.draw(st.integers(2, 5))}
     biases = data.draw(st.sampled_from(["two", "one", "none"]))
     for options in OPTIONS.get(name, [{}]):
         check_cell(
@@ -46,9 +48,12 @@ def models(draw: st.DrawFn, bare: bool = False) -> SequenceModel:
     name = draw(st.sampled_from(sorted(cells)))
     both, layers, inputs, hidden = draw(st.booleans()), draw(st.integers(1, 2)), draw(st.integers(1, 3)), 3
     torch.manual_seed(draw(st.integers(0, 1000)))
-    recurrent = Recurrent(name, inputs, hidden, layers=layers, bidirectional=both)
+    options = {"proj_size": 2} if name == "lstm" and draw(st.booleans()) else {}
+    recurrent = Recurrent(name, inputs, hidden, layers=layers, bidirectional=both, **options)
     embedding = None if bare and draw(st.booleans()) else nn.Embedding(VOCABULARY, inputs)
-    readout = None if bare and draw(st.booleans()) else nn.Linear(recurrent.output_size, 4)
+    linear = nn.Linear(recurrent.output_size, 4)
+    readouts = [linear, nn.Sequential(nn.LayerNorm(recurrent.output_size), linear), *([None] if bare else [])]
+    readout = draw(st.sampled_from(readouts))
     model = SequenceModel(recurrent, embedding, readout)
     return model.to(draw(st.sampled_from([torch.float32, torch.float64]))).train(draw(st.booleans()))
 
@@ -187,7 +192,7 @@ class Mean(Result):
         ]  # fmt: skip
         return Table.make("mean", "Mean state", columns, rows)
 
-    def figure(self) -> Any:
+    def figure(self, vocabulary: Sequence[str] | None = None) -> Any:
         from altair import Chart, NamedData
 
         from rote.figures import Figure
@@ -208,6 +213,11 @@ class Untidy(Mean):
 class Long(Mean):
     def __repr__(self) -> str:
         return f"Long({self.values})"
+
+
+class Nameless(Mean):
+    def figure(self) -> Any:  # type: ignore[override]
+        return super().figure()
 
 
 class Losing(Mean):
@@ -246,6 +256,7 @@ def in_another_mode_while_it_runs(model: SequenceModel) -> None:
         (analysis(Loose), r"axes of 'values' are \('batch',\), but it has the shape"),
         (analysis(Untidy), r"'mean' is not tidy: two rows are labelled \(0, 0\)"),
         (analysis(Long), "repr prints an array"),
+        (analysis(Nameless), r"figure\(\) of Nameless must take the vocabulary"),
         (analysis(Losing), r"save\(\) and load\(\) change the result: values"),
         (analysis(Thawed), "must return a rote.analyses.Result. Got Thawed"),
         (analysis(lambda values: Mean(values + torch.rand(()))), "random state"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 import subprocess
@@ -16,6 +17,9 @@ import pytest
 from jaxtyping import TypeCheckError
 
 import rote
+from rote.analyses import analyses
+from rote.cells import Cell, LSTMCell, Recurrent
+from rote.errors import UnknownNameError
 
 SOURCE = Path(rote.__file__).parent
 PACKAGES = ["rote", *(f"rote.{found.name}" for found in pkgutil.iter_modules([str(SOURCE)]) if found.ispkg)]
@@ -105,6 +109,44 @@ def test_the_shapes_in_signatures_are_checked_in_this_run() -> None:
         mask_of(torch.ones(2, 1, dtype=torch.long), 3)
     mask = torch.zeros(1, 2, 3, dtype=torch.bool)
     with pytest.raises(TypeCheckError, match="values"):
-        Interdependence(torch.zeros(2), mask, mask)
+        Interdependence(torch.zeros(2), mask, mask, torch.ones(1, 2))
     with pytest.raises(TypeCheckError, match="second"):
-        Interdependence(torch.zeros(1, 2, 3), mask, mask[:, :1])
+        Interdependence(torch.zeros(1, 2, 3), mask, mask[:, :1], torch.ones(1, 2))
+
+
+def test_no_public_function_hides_its_arguments() -> None:
+    """``**options`` tells neither a reader nor an editor what can be given."""
+    hidden = []
+    for package in ("rote", "rote.analyses", "rote.cells", "rote.models"):
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            found = getattr(module, name)
+            if not inspect.isfunction(found) and not (inspect.isclass(found) and issubclass(found, Cell)):
+                continue
+            if inspect.isabstract(found):  # a kind of cell says its options, not what all kinds have in common
+                continue
+            parameters = inspect.signature(found).parameters.values()
+            hidden += [f"{package}.{name}" for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD]
+    assert not hidden
+    assert list(inspect.signature(LSTMCell).parameters) == [
+        "input_size", "hidden_size", "biases", "initialization", "weights", "proj_size",
+    ]  # fmt: skip
+    with pytest.raises(UnknownNameError, match=r"Unknown option 'proj' of LSTMCell. Did you mean 'proj_size'\?"):
+        LSTMCell(2, 3, proj=1)
+    with pytest.raises(UnknownNameError, match=r"Unknown option 'depth' of GRUCell. Known: reset"):
+        Recurrent("gru", 2, 3, depth=2)
+
+
+def test_lengths_are_given_by_name() -> None:
+    """Beside tokens and targets a third tensor is easily taken for another."""
+    taking = [name for name in analyses if "lengths" in inspect.signature(analyses[name]).parameters]
+    assert "trace" in taking
+    for name in taking:
+        kind = inspect.signature(analyses[name]).parameters["lengths"].kind
+        assert kind is inspect.Parameter.KEYWORD_ONLY, name
+
+
+def test_what_changes_models_is_public_but_no_analysis() -> None:
+    for name in ("prune", "substitute"):
+        assert name not in analyses
+        assert name in rote.__all__

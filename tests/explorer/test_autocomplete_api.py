@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from text_models import WORDS, model_of, word_reader
 
 import rote
+from rote.explorer.prefix_cache import Trails
 from rote.explorer.reading import Reader
-from rote.explorer.trails import Trails
 
 TEXT = "the united states of am"
 
@@ -97,6 +97,14 @@ def test_the_activity_is_that_of_rote_trace_and_only_its_new_part_is_sent(client
     assert set(answer["series"]) == {"hidden", "cell", "forget", "input", "candidate", "output"}
 
 
+def test_an_unknown_word_has_no_rank_and_all_else_is_answered(client: TestClient) -> None:
+    plain, answer = asked(client), asked(client, word="amerikan")
+    assert answer["unknown"] == "'amerikan' is not among the 5002 outputs of the model. Did you mean 'american'?"
+    assert (answer["rank"], answer["chance"]) == (None, None)
+    assert answer["suggested"] == plain["suggested"]
+    assert plain["unknown"] == ""
+
+
 def test_nothing_typed_yet_is_the_space_before_the_first_word(client: TestClient) -> None:
     assert asked(client, text="")["symbols"] == [" "]
 
@@ -106,7 +114,6 @@ def test_nothing_typed_yet_is_the_space_before_the_first_word(client: TestClient
     [
         ({"series": "forgett"}, 404, "Did you mean 'forget'?"),
         ({"layer": 3}, 422, "'layer' must lie in 0 to 0"),
-        ({"word": "xqz"}, 422, "'xqz' is not among"),
         ({"since": -1}, 422, "since"),
         ({"text": "a" * 450}, 422, "at most 400"),
     ],

@@ -13,7 +13,7 @@ from text_models import WORDS, model_of
 
 import rote
 from rote.explorer import Workbench
-from rote.explorer.walk import SITUATIONS, walk
+from rote.explorer.guided_tour import SITUATIONS, walk
 from rote.studies.memorization import published
 
 TEXT = "the united states of america"
@@ -71,7 +71,7 @@ def test_the_models_own_choice(client: TestClient) -> None:
 
 def test_a_users_words_and_both_directions(bench: Workbench, client: TestClient) -> None:
     model = model_of(len(WORDS), bidirectional=True)
-    key = bench.shelf.add_model(model, WORDS, None, "Mine")
+    key = bench.catalog.add_model(model, WORDS, None, "Mine")
     answer = asked(client, model=key, text="the dogs bark wolves")
     own = rote.connectivity(model, torch.tensor([[1, 2, 3, 0]]), torch.tensor([[2, 3, 0, 0]]))
     found = matrix(answer)
@@ -115,7 +115,7 @@ def test_the_walk_points_where_the_article_points(client: TestClient) -> None:
 
 
 def test_a_users_model_gives_a_text_to_begin_with(bench: Workbench, client: TestClient) -> None:
-    key = bench.shelf.add_model(model_of(len(WORDS)), WORDS, None, "Mine")
+    key = bench.catalog.add_model(model_of(len(WORDS)), WORDS, None, "Mine")
     found = client.post("/api/connectivity/symbols", json={"model": key}).json()
     assert found["example"] == "the dogs bark cat sleeps . The"
     assert found["count"] == len(WORDS)

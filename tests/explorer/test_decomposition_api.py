@@ -11,7 +11,7 @@ from text_models import WORDS, model_of
 import rote
 from rote.errors import UsageError
 from rote.explorer import Workbench
-from rote.explorer.phrases import all_spans
+from rote.explorer.contributions import all_spans
 from rote.explorer.reading import Reader
 
 TEXT = "a young age through advanced le"
@@ -37,7 +37,23 @@ def test_the_parts_and_the_bias_sum_to_the_models_logit(client: TestClient) -> N
     assert answer["error"] < 1e-4
 
 
-@pytest.mark.parametrize("rules", [{"interactions": "source"}, {"interactions": "relevant", "bias": "never"}])
+def test_a_users_model_with_a_projection_and_a_norm_before_its_readout_is_taken_apart(
+    client: TestClient, bench: Workbench
+) -> None:
+    torch.manual_seed(7)
+    readout = torch.nn.Sequential(torch.nn.LayerNorm(4), torch.nn.Linear(4, len(WORDS)))
+    lstm, table = torch.nn.LSTM(6, 9, 2, proj_size=4), torch.nn.Embedding(len(WORDS), 6)
+    model = rote.adapt(recurrent=lstm, embedding=table, readout=readout)
+    brought = {"model": bench.catalog.add_model(model, WORDS, None, "mine"), "text": "the dogs bark ."}
+    answer = asked(client, **brought, start=1, end=2)
+    logits = rote.trace(model, torch.tensor([[1, 2, 3, 6]])).logits[0, 1:].max(-1).values.numpy()
+    np.testing.assert_allclose(np.add(answer["phrase"], answer["rest"]) + answer["bias"], logits, atol=1e-5)
+    assert len(asked(client, "tree", **brought, at=3)["scores"]) == 10
+    for path in ("autocomplete", "connectivity"):
+        assert client.post(f"/api/{path}", json=brought).status_code == 200
+
+
+@pytest.mark.parametrize("rules", [{}, {"rules": "murdoch2018"}, {"rules": "gcd2019"}])
 def test_the_phrases_part_is_that_of_rote_decompose(client: TestClient, rules: dict) -> None:
     answer, model = asked(client, word="learning", **rules), rote.load_autocomplete("lstm")
     parts = rote.decompose(model, model.encode(TEXT), [SPAN], **rules)
@@ -54,7 +70,7 @@ def test_the_texts_own_word_can_be_looked_at(client: TestClient) -> None:
 def test_the_tree_holds_the_score_of_every_span(client: TestClient) -> None:
     answer, model = asked(client, "tree", word="world"), rote.load_autocomplete("lstm")
     tokens = model.encode(TEXT)[:, :13]
-    parts = rote.decompose_all(model, tokens, interactions="source")
+    parts = rote.decompose_all(model, tokens)
     own = parts.logits(at=slice(-1, None))[0, :, 0, model.word("world")]
     assert len(answer["scores"]) == 13 * 14 // 2
     assert answer["units"] == [[step, step] for step in range(13)]
@@ -67,14 +83,14 @@ def test_the_tree_of_words_is_that_of_their_characters(client: TestClient) -> No
     answer, model = asked(client, "tree", at=30, unit="words"), rote.load_autocomplete("lstm")
     assert answer["units"] == [[0, 1], [2, 7], [8, 11], [12, 19], [20, 28], [29, 30]]
     assert len(answer["scores"]) == 21
-    parts = rote.decompose(model, model.encode(TEXT)[:, :31], [(2, 11), (20, 28)], interactions="source")
+    parts = rote.decompose(model, model.encode(TEXT)[:, :31], [(2, 11), (20, 28)])
     own = parts.logits(at=slice(-1, None))[0, :, 0, model.word(answer["output"])].tolist()
     np.testing.assert_allclose([answer["scores"][7], answer["scores"][18]], own, rtol=1e-3, atol=1e-4)
 
 
 def test_a_users_model_of_words(bench: Workbench, client: TestClient) -> None:
     model = model_of(len(WORDS))
-    key = bench.shelf.add_model(model, WORDS, None, "Mine")
+    key = bench.catalog.add_model(model, WORDS, None, "Mine")
     answer = asked(client, model=key, text="the dogs bark .", start=1, end=1)
     with torch.no_grad():
         logits = model(torch.tensor([[1, 2, 3, 6]]))[0, 1:]
@@ -97,7 +113,7 @@ def test_a_wide_model_takes_fewer_spans() -> None:
         ("phrase", {"start": 5, "end": 3}, "must not lie behind its end"),
         ("phrase", {"start": 5, "end": 300}, "inside the sequence of 32 steps"),
         ("phrase", {"word": "xqz"}, "'xqz' is not among"),
-        ("phrase", {"bias": "some"}, "bias"),
+        ("phrase", {"rules": "some"}, "rules"),
         ("tree", {"at": 99}, "'at' must lie in 0 to 31"),
         ("tree", {"at": 80, "text": TEXT * 4}, "at most 60 symbols"),
         ("tree", {"at": 80, "text": "a " * 50, "unit": "words"}, "at most 32 words"),

@@ -10,8 +10,8 @@ from sample_store import make_store
 
 from rote.claims import verdict_rows
 from rote.explorer.ledger import judged
+from rote.laboratory import ledger
 from rote.store import Store
-from rote.studies import ledger
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,7 @@ def test_a_removed_run_takes_its_verdicts_with_it(tmp_path: Path, store: Store) 
 
     copy = Store(shutil.copytree(store.root, tmp_path / "copy"))
     assert not judged(copy, "")["empty"]
-    summary = next(row for row in copy.runs() if row.part == "summary")
-    copy.remove(summary.id)
+    copy.remove(next(row.id for row in copy.runs() if row.part == "study"))
     assert judged(copy, "")["empty"]
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from fastapi.testclient import TestClient
+from api_client import TestClient, client_of
 
 from rote.analyses import diagnose
-from rote.config import resolve, to_plain
+from rote.config import resolve
 from rote.errors import RunFailedError
-from rote.explorer import Workbench, create_app
-from rote.explorer.lookup_models import LONGEST, LookupModel, LookupShelf, read_composition, split_of
+from rote.explorer import Workbench
+from rote.explorer.lookup_models import LONGEST, LookupModel, LookupModels, read_composition, split_of
 from rote.models import EncoderDecoder
-from rote.store import Request, Store
-from rote.studies.realization.settings import SMOKE, LookupModelConfig
+from rote.store import Store
+from rote.studies.realization.models import SMOKE, LookupRecipe
 from rote.studies.realization.starter import FOLDER, KINDS, load_starter, make, saved_config, starter_record
 from rote.studies.realization.training import LookupData, make_program
 from rote.tasks.lookup import LookupTask
@@ -29,8 +30,8 @@ def ask(client: TestClient, **body: Any) -> Any:
     return answer.json()
 
 
-def small() -> LookupModelConfig:
-    return resolve(LookupModelConfig(), {key: value for key, value in SMOKE.items() if key != "seeds"})
+def small() -> LookupRecipe:
+    return resolve(LookupRecipe(), {key: value for key, value in SMOKE.items() if key != "seeds"})
 
 
 @pytest.mark.parametrize("composition", ["000 t1 t2", "101 t7 t8 .", "011 t5 t6 t4 t3 ."])
@@ -130,10 +131,10 @@ def test_groups_are_those_of_the_analysis_and_found_once(monkeypatch: pytest.Mon
         for seed, kind in enumerate(KINDS)
     }
     monkeypatch.setattr("rote.explorer.lookup_models._bundled", lambda: models)
-    shelf = LookupShelf(Store(tmp_path))
-    found = shelf.groups("bundled", wait=60)
+    opened = LookupModels(Store(tmp_path))
+    found = opened.groups("bundled", wait=60)
     assert found is not None
-    assert shelf.groups("bundled", wait=0) is found
+    assert opened.groups("bundled", wait=0) is found
 
     rows = [row for name, rows in config.task.splits().items() if not name.startswith("longer") for row in rows]
     data = LookupData({"all": rows}, symbols, "cpu")
@@ -171,41 +172,44 @@ def test_groups_do_not_depend_on_the_last_bits_of_the_activations(monkeypatch: p
 
 
 def test_a_search_that_lasts_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    shelf = LookupShelf(Store(tmp_path))
-    shelf._one.acquire()  # as if another were under way
-    assert shelf.groups("bundled", wait=0.01) is None
+    models = LookupModels(Store(tmp_path))
+    models._one.acquire()  # as if another were under way
+    assert models.groups("bundled", wait=0.01) is None
     monkeypatch.setattr("rote.explorer.lookup_models.SEARCHES", 1)
-    assert shelf.groups("bundled", wait=0.01) is None  # it waits already
+    assert models.groups("bundled", wait=0.01) is None  # it waits already
     monkeypatch.setattr(LookupModel, "groups", lambda self, closed: [])
-    shelf._one.release()
-    assert shelf.groups("bundled", wait=60) == {"baseline": [], "guided": []}
+    models._one.release()
+    assert models.groups("bundled", wait=60) == {"baseline": [], "guided": []}
 
 
 def test_a_search_that_failed_is_begun_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    shelf = LookupShelf(Store(tmp_path))
+    models = LookupModels(Store(tmp_path))
 
     def fails(self: LookupModel, closed: object) -> None:
         raise RunFailedError("No memory was left.")
 
     monkeypatch.setattr(LookupModel, "groups", fails)
     with pytest.raises(RunFailedError, match="No memory"):
-        shelf.groups("bundled", wait=60)
+        models.groups("bundled", wait=60)
     monkeypatch.setattr(LookupModel, "groups", lambda self, closed: [])
-    assert shelf.groups("bundled", wait=60) == {"baseline": [], "guided": []}
+    assert models.groups("bundled", wait=60) == {"baseline": [], "guided": []}
 
 
 def test_models_of_the_store_are_pairs_of_finished_runs(tmp_path: Path) -> None:
-    store, config, seeds = Store(tmp_path), small(), (4, 9)
-    programs = {kind: make_program(config, kind == "guided", seeds, "cpu") for kind in KINDS}
-    for kind, program in programs.items():
-        with store.open(Request("lookup-accuracy", 1, f"gru {kind}", to_plain(config), seeds, "smoke")) as run:
+    store, guided, seeds = Store(tmp_path), small(), (4, 9)
+    programs = {recipe.kind: make_program(recipe, seeds, "cpu") for recipe in (guided.baseline(), guided)}
+    for recipe in (guided.baseline(), guided):
+        (job,) = recipe.jobs(seeds)
+        with store.open(replace(job.request, preset="smoke")) as run:
+            model = programs[recipe.kind].model
             with torch.no_grad():
-                program.model.decoder.readout.bias.add_(len(kind))
-            run.save(1, {"model": program.model.state_dict()}, set())
+                model.decoder.readout.bias.add_(len(recipe.kind))
+            run.save(1, {"model": model.state_dict()}, set())
             run.finish([])
-    with store.open(Request("lookup-accuracy", 1, "lstm guided", to_plain(config), seeds)) as run:
+    (alone,) = resolve(guided, {"model.cell": "lstm"}).jobs(seeds)
+    with store.open(alone.request) as run:
         run.finish([])  # without a baseline beside it
-    with TestClient(create_app(Workbench(store)), base_url="http://127.0.0.1:8765") as client:
+    with client_of(Workbench(store)) as client:
         bundled, stored = client.get("/api/lookup/models").json()["models"]
         assert bundled["key"] == "bundled"
         assert stored["title"] == "smoke: GRU, 16 units, 30 steps"
@@ -213,7 +217,7 @@ def test_models_of_the_store_are_pairs_of_finished_runs(tmp_path: Path) -> None:
         body = {"models": stored["key"], "composition": "110 t2 t4 ."}
         first, second = ask(client, **body), ask(client, **body, seed=9)
         assert first == ask(client, **body, seed=4)
-    model = LookupModel(programs["guided"].model.select([1]), config.task)
+    model = LookupModel(programs["guided"].model.select([1]), guided.task)
     assert second["models"]["guided"] == model.answer(("110", "t2", "t4", "."))
     assert first["models"]["guided"] != second["models"]["guided"]
 
@@ -221,16 +225,15 @@ def test_models_of_the_store_are_pairs_of_finished_runs(tmp_path: Path) -> None:
 def test_the_bundled_pair_is_small_and_says_how_it_was_made(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 2_000_000
     records = {kind: starter_record(kind) for kind in KINDS}
-    assert saved_config("baseline") == saved_config("guided")
+    assert saved_config("baseline") == saved_config("guided").baseline()
     splits = ("heldout_compositions", "new_compositions")
     for split in splits:  # recorded, and measured again
         for kind in KINDS:
-            program = make_program(saved_config(), False, (0,), "cpu")
+            program = make_program(saved_config(kind), (0,), "cpu")
             program.model = load_starter(kind)[0]
             assert program.accuracy(split) == [pytest.approx(records[kind]["accuracy"][split])]
         assert records["guided"]["accuracy"][split] > records["baseline"]["accuracy"][split] + 0.5
-    made = make(
-        "guided", resolve(small(), {"training.steps": 2, "training.record_every": 1}), tmp_path, Store(tmp_path)
-    )
-    assert starter_record("guided", tmp_path)["accuracy"] == made["accuracy"]
+    facts = make(resolve(small(), {"training.steps": 2, "training.record_every": 1}), tmp_path, Store(tmp_path))
+    assert starter_record("guided", tmp_path)["accuracy"] == facts["accuracy"]
+    assert {"train", "longer_new"} <= set(facts["accuracy"])
     assert load_starter("guided", tmp_path)[1].training.steps == 2

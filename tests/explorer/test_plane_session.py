@@ -14,8 +14,7 @@ from torch import nn
 from rote.analyses import information
 from rote.explorer.plane_session import SIDE, SLOPE_SIDE, PlaneSession
 from rote.explorer.plane_settings import COMBINATIONS, PlaneSettings
-from rote.studies.resistance.plane import PlaneConfig
-from rote.studies.resistance.plane_training import PlaneProgram
+from rote.studies.resistance.plane import PlaneRecipe
 from rote.tasks.plane import ChosenPlane, PlaneTask
 from rote.training import TrainingConfig
 
@@ -52,8 +51,7 @@ def test_the_settings_of_the_study_are_special_cases(setting: Any, chosen: Chose
 
 def test_training_is_that_of_the_study() -> None:
     """300 updates go beyond the 256 batches that are drawn at once."""
-    config = PlaneConfig(training=TrainingConfig(batch=10, learning_rate=0.1))
-    program = PlaneProgram(PlaneTask(), config, (5, 6), "cpu")
+    program = PlaneRecipe(training=TrainingConfig(batch=10, learning_rate=0.1)).program((5, 6), "cpu")
     optimizer = torch.optim.SGD(program.model.parameters(), 0.1)
     for step in range(300):
         optimizer.zero_grad()

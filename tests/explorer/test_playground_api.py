@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import pytest
-from api_client import TestClient, bench_of
+from api_client import TestClient, bench_of, client_of
 
-from rote.explorer import Workbench, create_app, plane_jobs
+from rote.explorer import Workbench, plane_jobs
 from rote.explorer.plane_jobs import jobs_of
 from rote.explorer.plane_session import PlaneSession
 from rote.explorer.plane_settings import PlaneSettings
@@ -27,8 +27,7 @@ SETTINGS = {"seeds": 2, "hidden": [4, 3], "activation": "tanh", "noise": 0.1, "r
 @pytest.fixture
 def client(tmp_path: Any) -> Iterator[TestClient]:
     """An explorer without jobs."""
-    app = create_app(Workbench(Store(tmp_path)))
-    with TestClient(app, base_url="http://127.0.0.1:8765", raise_server_exceptions=False) as client:
+    with client_of(Workbench(Store(tmp_path))) as client:
         yield client
 
 

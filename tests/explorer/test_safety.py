@@ -219,6 +219,15 @@ def test_who_waits_for_an_answer_is_told_when_the_server_ends(tmp_path: Path) ->
     assert bench.close()
 
 
+def test_what_comes_after_the_end_is_told_and_the_late_warm_up_says_nothing(tmp_path: Path) -> None:
+    bench = Workbench(Store(tmp_path))
+    bench.end()
+    bench.warm_up()  # the clock of a server that is stopped in its first second
+    with pytest.raises(EndingError, match="being ended"):
+        bench.compute(time.time)
+    assert bench.close()
+
+
 def test_a_full_pool_says_so_and_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rote.explorer.workbench.WAITING", 0)
     bench, begun, go = Workbench(Store(tmp_path)), threading.Barrier(3), threading.Event()

@@ -1,4 +1,4 @@
-"""The small study in processes that can be killed: supervisors, nurseries and workers, forked from one with torch."""
+"""The small study in processes to kill: supervisors, fork servers, workers; each forked from one with torch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import tiny_study
 import torch
 
 from rote.errors import RoteError
+from rote.laboratory import Laboratory, processes, worker
 from rote.store import FinishedRun, Store
 from rote.store import run as run_module
-from rote.studies import Laboratory, processes, worker
 
-SETTINGS: dict[str, object] = {"seeds": 5, "steps": 4, "pause": 0.004}
+SETTINGS: dict[str, object] = {"seeds": 5, "steps": 4, "keep": 2, "pause": 0.004}
 PATIENCE = 60.0  # seconds in which an attempt must end
 assert tiny_study, torch  # imported for all that are forked
 
@@ -41,7 +41,7 @@ def supervise(root: Path, years: int = 0) -> int:
     problem = "crashed"
     try:
         result = Laboratory(Store(root), workers=2).run("tiny", overrides=SETTINGS)
-        FinishedRun(result.summary.folder).tables()
+        FinishedRun(result.run.folder).tables()  # made anew
         problem = ""
     except RoteError as error:
         problem = "interrupted" if error.exit_code == 130 else str(error)
@@ -51,7 +51,7 @@ def supervise(root: Path, years: int = 0) -> int:
         problem = f"{type(error).__name__}: {error}"
     finally:
         with contextlib.suppress(BaseException):
-            processes.nursery.close()
+            processes.starter.close()
         os.write(writing, problem.encode())
         os._exit(0)
 
@@ -79,7 +79,7 @@ def wait(supervisor: int) -> str:
 
 
 class Forked:
-    """As much of subprocess.Popen as a nursery needs."""
+    """As much of subprocess.Popen as a fork server needs."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -96,7 +96,7 @@ real_start, forked_before = processes._start, False
 
 
 def forked_once(how: str, theirs: Any) -> Any:
-    """The first nursery has torch from us. One that replaces it is started from threads, and so as a new program."""
+    """The first server has torch from us. One that replaces it is started from threads, and so as a new program."""
     global forked_before
     if forked_before:
         return real_start(how, theirs)
@@ -108,13 +108,13 @@ def forked_once(how: str, theirs: Any) -> Any:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, stopping)
         return Forked(child)
     os.setsid()
-    if processes.nursery._control is not None:  # the other end, which a new program would not have
-        processes.nursery._control.close()
+    if processes.starter._control is not None:  # the other end, which a new program would not have
+        processes.starter._control.close()
     for number in stopping:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, stopping)
     try:
-        worker.Nursery(theirs).serve()
+        worker.ForkServer(theirs).serve()
     finally:
         os._exit(0)
 

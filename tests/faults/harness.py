@@ -1,24 +1,20 @@
 """Rounds of misfortune: a small study is disturbed at random, and must end with the bytes of an undisturbed one.
 
-    python harness.py ROUNDS SEED FOLDER        prints one JSON document
-
 A round is one to three disturbed attempts, then attempts until one is told to have succeeded. After each attempt, when
 every process is dead, the store is verified: what is wrong must be what this harness damaged, and what killed processes
-leave behind. Torch is imported once: supervisors, nurseries and workers are forked from here.
+leave behind. Torch is imported once: supervisors, servers and workers are forked from here.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import random
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -42,16 +38,14 @@ class Round:
     chance: random.Random
     root: Path
     whole: float  # seconds that an undisturbed attempt takes
+    expected: dict[str, bytes]  # what an undisturbed attempt writes
     faults: list[str] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)  # run folders that were damaged on purpose
+    removed: set[str] = field(default_factory=set)  # ids of runs that were removed as a message advised
     wrong: list[str] = field(default_factory=list)
 
-    def play(self, expected: dict[str, bytes]) -> None:
-        for _ in range(self.chance.randint(1, 3)):
-            fault = self.chance.choice(list(FAULTS))
-            self.faults.append(fault)
-            FAULTS[fault](self)
-            self.check()
+    def play(self) -> None:
+        self.disturb()
         for _ in range(ATTEMPTS):
             problem = wait(supervise(self.root))
             self.check()
@@ -61,14 +55,23 @@ class Round:
                 break
         else:
             self.wrong.append("was not done in the end")
-        difference = compare(contents(self.root), expected)
+        difference = compare(contents(self.root), self.expected)
         if difference:
             self.wrong.append(difference)
+
+    def disturb(self) -> None:
+        for _ in range(self.chance.randint(1, 3)):
+            fault = self.chance.choice(list(FAULTS))
+            self.faults.append(fault)
+            FAULTS[fault](self)
+            self.check()
 
     def check(self) -> None:
         """Only what was damaged on purpose may be damaged."""
         bury_all()
         for finding in verify(self.root) if self.root.exists() else ():
+            if finding.kind == "missing" and any(name in finding.told for name in self.removed):
+                continue  # what was made from it, until it is computed again
             if finding.kind == "foreign" or (finding.is_damage and folder_of(finding) not in self.damaged):
                 self.wrong.append(f"{finding.kind} {finding.path}: {finding.told}")
 
@@ -77,19 +80,20 @@ class Round:
         advised = re.search(r"Remove the run folder (\S+) to compute it again", problem)
         if advised and str(Path(advised[1]).relative_to(self.root)) in self.damaged:
             shutil.rmtree(advised[1], ignore_errors=True)  # two commands may have told the same
+            self.removed.add(Path(advised[1]).name)
             return True
         self.wrong.append(f"told: {problem}")
         return False
 
     def mend(self) -> bool:
-        """Remove what verification finds damaged, with the summary that was made from it; whether there was any."""
+        """Remove what verification finds damaged, with what was made from it; whether there was any."""
         found = [finding for finding in verify(self.root) if finding.is_damage]
         repair(self.root, verify(self.root))
         if found:
             for folder in {self.root / folder_of(finding) for finding in found}:
                 shutil.rmtree(folder)
             for path in records(self.root):
-                if Record.read(path.parent).request.part == "summary":
+                if Record.read(path.parent).request.part != "training":
                     shutil.rmtree(path.parent)
         return bool(found)
 
@@ -104,12 +108,12 @@ def kill_worker(now: Round) -> None:
     supervisor = supervise(now.root)
     for _ in range(now.chance.randint(1, 3)):
         now.moment()
-        workers = [child for nursery in children(supervisor) for child in children(nursery)]
+        workers = [child for server in children(supervisor) for child in children(server)]
         kill(now.chance.choice(workers) if workers else 0)
     end(now, supervisor, {""})
 
 
-def kill_nursery(now: Round) -> None:
+def kill_fork_server(now: Round) -> None:
     supervisor = supervise(now.root)
     now.moment()
     kill(*children(supervisor)[:1])
@@ -126,8 +130,8 @@ def kill_supervisor(now: Round) -> None:
 def kill_all(now: Round) -> None:
     supervisor = supervise(now.root)
     now.moment()
-    nurseries = children(supervisor)
-    kill(supervisor, *nurseries, *(child for nursery in nurseries for child in children(nursery)))
+    servers = children(supervisor)
+    kill(supervisor, *servers, *(child for server in servers for child in children(server)))
     end(now, supervisor, {"", "killed"})
 
 
@@ -216,7 +220,7 @@ FAULTS: dict[str, Callable[[Round], None]] = {
     "worker killed": kill_worker, "supervisor killed": kill_supervisor, "all killed": kill_all,
     "interrupted": interrupt, "two supervisors": two_supervisors, "disk full": full_disk,
     "byte flipped": lambda now: damage(now, flip), "file truncated": lambda now: damage(now, truncate),
-    "file deleted": lambda now: damage(now, delete), "clock moved": move_clock, "nursery killed": kill_nursery,
+    "file deleted": lambda now: damage(now, delete), "clock moved": move_clock, "fork server killed": kill_fork_server,
 }  # fmt: skip
 
 
@@ -263,10 +267,13 @@ def mounted(folder: Path, options: str) -> Iterator[bool]:
             subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def play(rounds: int, seed: int, folder: Path, told: Callable[[Round], None] = lambda now: None) -> dict[str, Any]:
+def play(
+    rounds: int, seed: int, folder: Path, told: Callable[[Round], None] = lambda now: None, kind: type[Round] = Round
+) -> dict[str, Any]:
+    """``kind``: what a round is."""
     torch.set_num_threads(1)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become ours, so that we can wait for them
-    reference = folder / "reference"
+    reference = folder / f"reference for {kind.__name__}"
     began = time.monotonic()
     assert wait(supervise(reference)) == ""
     whole = time.monotonic() - began
@@ -274,15 +281,11 @@ def play(rounds: int, seed: int, folder: Path, told: Callable[[Round], None] = l
     faults: Counter[str] = Counter()
     wrong = []
     for number in range(rounds):
-        now = Round(number, random.Random(f"{seed} {number}"), folder / f"round-{number}", whole)
-        now.play(expected)
+        now = kind(number, random.Random(f"{seed} {number}"), folder / f"{kind.__name__}-{number}", whole, expected)
+        now.play()
         faults.update(now.faults)
         wrong += [f"round {number} ({', '.join(now.faults)}): {problem}" for problem in now.wrong]
         told(now)
         if not now.wrong:
             shutil.rmtree(now.root)
     return {"rounds": rounds, "seed": seed, "faults": dict(faults), "files": sorted(expected), "wrong": wrong}
-
-
-if __name__ == "__main__":
-    print(json.dumps(play(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))))

@@ -17,14 +17,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import dask.config
 import deadly_study
+import distributed
 import pytest
 from rich.console import Console
-from test_workers import records, results
+from test_workers import FAILED, records, results
 
+from rote import plugins
 from rote.errors import InterruptedRunError, RunFailedError, UsageError
+from rote.laboratory import Display, Laboratory, cluster, members, remote, studies
+from rote.recipes import measurements
 from rote.store import Record, Store
-from rote.studies import Display, Laboratory, cluster, remote
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
 
@@ -45,8 +49,10 @@ class Machines:
         self.scheduler = self._start([sys.executable, "-m", "dask", *words])
         self._until(self._answers)
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        return self._start([sys.executable, "-m", "rote.cli", "worker", self.address, "--workers", "2"])
+    def start_worker(self, first: str = "pass") -> subprocess.Popen[bytes]:
+        """A machine with two places; ``first``: what is different there."""
+        program = f"from rote.laboratory import remote; {first}; from rote.cli import main; main()"
+        return self._start([sys.executable, "-c", program, "worker", self.address, "--workers", "2"])
 
     def close(self) -> None:
         for process in self.processes:
@@ -114,7 +120,7 @@ def test_a_study_on_a_cluster_gives_the_bytes_that_it_gives_here(
     said = io.StringIO()
     laboratory = Laboratory(store, cluster=machines.address, display=Display(Console(file=said, width=200)))
     result = laboratory.run("tiny", overrides={"seeds": 5})
-    assert (result.computed, results(store)) == (5, undisturbed)
+    assert (result.computed, results(store)) == (10, undisturbed)
     assert {record.resumed for record in records(store, "tiny").values()} == {0}
     assert not list(store.root.glob(".shared-*"))
     assert Laboratory(store, cluster=machines.address).run("tiny", overrides={"seeds": 5}).computed == 0
@@ -124,7 +130,7 @@ def test_a_worker_that_does_not_see_the_store_sends_its_results_back(
     store: Store, machines: Machines, undisturbed: dict[int, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster.Cluster, "_token", lambda self: contextlib.nullcontext("no-such-token"))
-    assert Laboratory(store, cluster=machines.address).run("tiny", overrides={"seeds": 5}).computed == 5
+    assert Laboratory(store, cluster=machines.address).run("tiny", overrides={"seeds": 5}).computed == 10
     assert results(store) == undisturbed
 
 
@@ -136,7 +142,7 @@ def test_a_killed_worker_s_run_is_taken_up_from_its_checkpoint_by_another(store:
         (checkpoint, *_) = store.root.glob("runs/tiny/*/checkpoint-00000001.json")
         killed.append(checkpoint.parent)
         run = int((checkpoint.parent / "lock").read_text().split()[1])
-        os.kill(parent(parent(run)), signal.SIGKILL)  # the nursery's
+        os.kill(parent(parent(run)), signal.SIGKILL)  # the fork server's
         machines.start_worker()
 
     thread = when(lambda: started(store), kill)
@@ -183,7 +189,7 @@ def parent(process: int) -> int:
 def test_a_run_that_kills_its_process_is_tried_three_times_and_marked_and_the_others_go_on(
     store: Store, machines: Machines
 ) -> None:
-    with pytest.raises(RunFailedError, match=r"1 of 5 runs failed\. Its worker died 3 times \(exit code -9\)\."):
+    with pytest.raises(RunFailedError, match=FAILED):
         Laboratory(store, cluster=machines.address).run("deadly", overrides={"seeds": 5, "steps": 4})
     found = records(store, "deadly")
     assert found[deadly_study.ALWAYS].status == "failed"
@@ -204,7 +210,7 @@ def test_a_scheduler_that_is_restarted_gets_what_is_unfinished_again(store: Stor
     result = laboratory.run("tiny", overrides={"seeds": 4, "steps": 30, "pause": 0.05})
     thread.join()
     assert "going on when it is back" in said.getvalue()
-    assert result.computed == 4
+    assert result.computed == 8
     assert {record.status for record in records(store, "tiny").values()} == {"finished"}
 
 
@@ -220,6 +226,75 @@ def test_ctrl_c_stops_every_run_after_its_step_and_the_same_command_goes_on_with
     assert "started" not in {record.status for record in records(store, "tiny").values()}
     Laboratory(store, workers=1).run("tiny", overrides=overrides)
     assert len(results(store)) == 3
+
+
+OTHER = "there = dict(remote.versions(), torch='1.0'); remote.versions = lambda: there"
+
+
+def test_a_worker_that_is_frozen_and_one_of_another_version_are_named_and_the_others_do_the_work(
+    store: Store, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It joins, is frozen, and when it answers again it is of another version."""
+    monkeypatch.setattr(members, "SILENT", 1.0)
+    monkeypatch.setattr(cluster, "LOOK_EVERY", 0.2)
+    said = io.StringIO()
+    display = Display(Console(file=said, width=400))
+    with distributed.Client(machines.address, set_as_default=False) as client:
+        before = len(client.scheduler_info()["workers"])
+        other = machines.start_worker(OTHER)
+        client.wait_for_workers(before + 1)
+    other.send_signal(signal.SIGSTOP)
+    frozen = re.compile(r"The worker at tcp://\S+ has not answered for 1 s: it is frozen")
+    thread = when(lambda: bool(frozen.search(said.getvalue())), lambda: other.send_signal(signal.SIGCONT))
+    overrides: dict[str, object] = {"seeds": 2, "steps": 60, "pause": 0.05}
+    assert Laboratory(store, cluster=machines.address, display=display).run("tiny", overrides=overrides).computed == 4
+    thread.join()
+    assert frozen.search(said.getvalue())
+    skipped = r"The worker on tcp://\S+ has torch 1.0; this command has torch .*It is not used"
+    assert len(re.findall(skipped, said.getvalue())) == 1
+    other.kill()
+    other.wait()
+
+
+def test_code_of_one_s_own_is_sent_and_an_edited_one_does_not_get_what_the_worker_has_imported_before(
+    store: Store, machines: Machines, tmp_path: Path
+) -> None:
+    found = []
+    for value in (1, 2):
+        (tmp_path / "sent_study.py").write_text(SENT.format(value=value))
+        sys.modules.pop("sent_study", None)
+        (name,) = plugins.load([str(tmp_path / "sent_study.py")])
+        result = Laboratory(store, cluster=machines.address).run("sent", overrides={"seeds": 2})
+        found.append((result.computed, result.run.tables()["ends"].column("value")))
+    for registry in (studies, measurements):
+        del registry._registered["sent"], registry._loaded["sent"]
+    del sys.modules[name]
+    assert found == [(4, [1, 1]), (2, [2, 2])]  # the edited one has the trainings
+
+
+SENT = """
+from dataclasses import dataclass
+from tiny_study import Tiny, TinyMeasurement
+from rote.recipes import measurements
+from rote.store import Column, Table
+from rote.laboratory import studies
+
+@measurements.register("sent")
+@dataclass(frozen=True)
+class SentMeasurement(TinyMeasurement):
+    name = "sent"
+
+    def measure(self, trained, run, progress, device):
+        row = {{"value": {value}, "measured": [], "kept": []}}
+        return [Table.make("chain", "The end", tuple(map(Column, row)), [row])]
+
+@studies.register("sent")
+class Sent(Tiny):
+    name = "sent"
+
+    def jobs(self, config):
+        return [SentMeasurement().of(job) for job in self.recipe(config).jobs(range(config.seeds))]
+"""
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------
@@ -261,7 +336,21 @@ class Versions:
         return self.ours
 
     def __reduce__(self) -> Any:
-        return getattr, (sys.modules["rote.studies.remote"], "versions")
+        return getattr, (sys.modules["rote.laboratory.remote"], "versions")
+
+
+def test_tls_without_certificates_is_told_in_one_line_by_command_and_worker(store: Store, tmp_path: Path) -> None:
+    words = r"tls://127.0.0.1:1 needs certificates, and none are configured\. .*__CA_FILE, .*__{}__CERT"
+    with pytest.raises(UsageError, match=words.format("CLIENT")):
+        Laboratory(store, cluster="tls://127.0.0.1:1").run("tiny")
+    with pytest.raises(UsageError, match=words.format("WORKER")):
+        remote.join("tls://127.0.0.1:1", 1, print)
+    with (
+        dask.config.set({"distributed.comm.tls.ca-file": "gone", "distributed.comm.tls.client.cert": "gone"}),
+        pytest.raises(UsageError, match=r"those that are configured cannot be read \(.*No such file"),
+    ):
+        Laboratory(store, cluster="tls://127.0.0.1:1").run("tiny")
+    assert not store.root.exists()
 
 
 def test_slurm_without_dask_jobqueue_says_what_to_install(store: Store) -> None:
@@ -277,6 +366,10 @@ def test_slurm_starts_as_many_jobs_as_workers_and_uses_their_scheduler(
 
     class SLURMCluster:
         scheduler_address = machines.address
+
+        def __init__(self, python: str, scheduler_options: dict[str, str]) -> None:
+            assert python.endswith(" -P")  # the jobs' folder is that of the command
+            assert scheduler_options["dashboard_address"].startswith("127.0.0.1:")
 
         def __enter__(self) -> SLURMCluster:
             return self

@@ -48,6 +48,9 @@ def states_of(model: SequenceModel, batch: int, seed: int = 2) -> list[tuple[Ten
 RULES = [
     dict(zip(("bias", "interactions", "linearization", "output_gate"), chosen, strict=True))
     for chosen in itertools.product(
-        ("in_span", "exclusive_end", "never"), ("relevant", "source"), ("bias_first", "shapley"), (False, True)
+        ("in_span", "exclusive_end", "never"),
+        ("relevant", "source", "shapley"),
+        ("bias_first", "shapley"),
+        (False, True),
     )
 ]

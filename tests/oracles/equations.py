@@ -60,6 +60,8 @@ def multiply(gate: Triple, source: Triple, o: Options) -> Triple:
                 rel = rel + term
             case "ir" if o.interactions == "source":
                 rel = rel + term
+            case "ir" | "ri" if o.interactions == "shapley":
+                rel, irr = rel + term / 2, irr + term / 2
             case "bb":
                 pass
             case _:
@@ -106,8 +108,11 @@ def lstm_step(w: Any, x: Pair, state: list[Pair], counts: bool, o: Options) -> l
     rel = (r_i + b_i) * r_g + r_i * b_g + (r_f + b_f) * c_rel
     irr = i_i * (i_g + b_g) + (r_i + b_i) * i_g + (r_f + i_f + b_f) * c_irr
     gate_on_source = i_i * r_g + i_f * c_rel  # an irrelevant gate on a relevant source
+    other_cross = r_i * i_g + r_f * c_irr
     if o.interactions == "source":
         rel = rel + gate_on_source
+    elif o.interactions == "shapley":
+        rel, irr = rel + (gate_on_source + other_cross) / 2, irr + (gate_on_source - other_cross) / 2
     else:
         irr = irr + gate_on_source
     c = (rel + b_i * b_g, irr) if counts else (rel, irr + b_i * b_g)
@@ -126,6 +131,9 @@ def gru_after_step(w: Any, x: Pair, state: list[Pair], counts: bool, o: Options)
     inner_irr = sum(r) * s_irr + r[1] * dn
     if o.interactions == "source":
         inner_rel = inner_rel + r[1] * s_rel
+    elif o.interactions == "shapley":
+        cross = (r[1] * s_rel, r[0] * s_irr)
+        inner_rel, inner_irr = inner_rel + sum(cross) / 2, inner_irr + (cross[0] - cross[1]) / 2
     else:
         inner_irr = inner_irr + r[1] * s_rel
     n_parts = (wn @ x[0] + inner_rel, wn @ x[1] + inner_irr, bn + r[2] * dn)

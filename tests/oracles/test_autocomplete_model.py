@@ -22,7 +22,7 @@ from rote.models import (
     many_words,
     save_autocomplete,
 )
-from rote.models.ragged import run_ragged
+from rote.models.packed_pairs import run_ragged
 from rote.models.sampled_softmax import sampled_loss
 from rote.models.saved_autocomplete import FOLDER
 from rote.studies.memorization import starter
@@ -219,7 +219,7 @@ def test_bad_input_to_suggest_is_refused_in_one_line(text: Observations) -> None
         rote.suggest(model, "a.b", outside="refuse")
     with pytest.warns(UserWarning, match="read as a space"):
         assert rote.suggest(model, "a.b").text == " a.b"
-    with pytest.raises(UsageError, match=r"must be an AutocompleteModel.* Got LSTM"):
+    with pytest.raises(UsageError, match=r"rote.suggest needs an AutocompleteModel.* Got LSTM"):
         rote.suggest(torch.nn.LSTM(1, 1), "a")
     with pytest.raises(UsageError, match="'vocabulary' must hold words"):
         AutocompleteModel(AutocompleteConfig(), ["<eos>", "<unknown>"])
@@ -227,7 +227,7 @@ def test_bad_input_to_suggest_is_refused_in_one_line(text: Observations) -> None
 
 def test_a_saved_model_is_the_same_one(text: Observations, tmp_path: Path) -> None:
     model = model_of(text, "nested_lstm").float()
-    save_autocomplete(tmp_path / "mine", model, torch.float32, note="hello")
+    save_autocomplete(tmp_path / "mine", model, torch.float32, facts={"note": "hello"})
     again = load_autocomplete(tmp_path / "mine")
     assert again.config == model.config
     assert again.vocabulary == model.vocabulary

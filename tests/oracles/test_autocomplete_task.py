@@ -170,7 +170,7 @@ def test_bad_texts_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.M
     own.write_bytes(gzip.compress(b"text " * 999)[:-9])
     with pytest.raises(DamagedFileError, match="truncated or damaged"):
         load_text(str(own))
-    with pytest.raises(UsageError, match="'words' of AutocompleteTask must be at least 1"):
+    with pytest.raises(UsageError, match="'words' must be at least 1"):
         AutocompleteTask(words=0)
     with pytest.raises(UsageError, match="text8 has 100000000 characters"):
         AutocompleteTask(characters=10**9).observations()

@@ -71,7 +71,7 @@ def test_forward_final_states_and_gradients_equal_torch_so_no_gate_order_transpo
         lengths = LENGTHS if ragged else None
         expected = run_torch(module, inputs, initial, lengths)
         recurrent = as_recurrent(module)
-        output, final = recurrent(inputs, lengths, list(zip(*initial, strict=True)) if stated else None)
+        output, final = recurrent(inputs, lengths=lengths, initial=list(zip(*initial, strict=True)) if stated else None)
         found = (output, *(torch.stack(states) for states in zip(*final, strict=True)))
         for ours, theirs in zip(found, expected, strict=True):
             torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
@@ -107,7 +107,7 @@ def test_the_fused_kernel_equals_the_steps_also_in_its_gradients(
     assert is_fusable([made.cell(layer, side) for layer in range(2) for side in range(1 + both)])
     inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
     states = [tuple(torch.randn_like(value, requires_grad=True) for value in s) for s in made.zero_states(BATCH)]
-    output, ends = made(inputs, LENGTHS if ragged else None, states)
+    output, ends = made(inputs, lengths=LENGTHS if ragged else None, initial=states)
     mask = torch.arange(TIME) < LENGTHS[:, None] if ragged else None
     kernel, steps = (output, *(value for end in ends for value in end)), by_steps(made, inputs, mask, states)
     for ours, theirs in zip(kernel, steps, strict=True):

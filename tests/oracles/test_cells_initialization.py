@@ -174,7 +174,7 @@ def test_a_padded_batch_equals_its_sequences_alone(data: st.DataObject) -> None:
     torch.manual_seed(data.draw(st.integers(0, 100)))
     recurrent = Recurrent(kind, INPUT, HIDDEN, layers=layers, bidirectional=both).double()
     inputs = torch.randn(len(lengths), max(lengths), INPUT, dtype=torch.float64)
-    together, states = recurrent(inputs, torch.tensor(lengths))
+    together, states = recurrent(inputs, lengths=torch.tensor(lengths))
     for row, length in enumerate(lengths):
         alone, own = recurrent(inputs[row : row + 1, :length])
         torch.testing.assert_close(together[row, :length], alone[0], rtol=0, atol=1e-13)
@@ -203,7 +203,25 @@ def test_a_padded_batch_equals_its_sequences_alone(data: st.DataObject) -> None:
         ),
         (
             lambda: LSTMCell(3, 4, weights=dict(nn.LSTMCell(3, 4, bias=False).named_parameters())),
-            r"'bias_ih' of 'weights' must be \(16,\). Got none. Give biases='none'",
+            "'weights' has no bias: give biases='none'. Got 'two'",
+        ),
+        (
+            lambda: GRUCell(3, 4, biases="one", weights=dict(nn.GRUCell(3, 4).named_parameters())),
+            "'weights' has 'bias_ih' and 'bias_hh': give biases='two'. Got 'one'",
+        ),
+        (
+            lambda: GRUCell(3, 4, weights={**dict(nn.GRUCell(3, 4).named_parameters()), "bias_hh": None}),
+            "'weights' has 'bias_ih': give biases='one'. Got 'two'",
+        ),
+        (
+            lambda: GRUCell(3, 4, weights={**dict(nn.GRUCell(3, 4).named_parameters()), "bias_ih": None}),
+            "'bias_hh' alone. Give it as 'bias_ih', with biases='one'",
+        ),
+        (
+            lambda: NestedLSTMCell(
+                3, 4, weights={**dict(NestedLSTMCell(3, 4).named_parameters()), "bias_ih_1": None, "bias_hh_1": None}
+            ),
+            "must have the biases of every level or of none. Got weight_ih",
         ),
         (lambda: Recurrent("lstm", 3, 4, layers=0), "'layers' must be at least 1. Got 0"),
         (lambda: Recurrent("lstm", 3, 4, dropout=1.0), "'dropout' must be at least 0 and below 1. Got 1.0"),
@@ -212,7 +230,7 @@ def test_a_padded_batch_equals_its_sequences_alone(data: st.DataObject) -> None:
         (lambda: Recurrent([nn.LSTMCell(3, 4)]), "must hold rote cells. Got LSTMCell"),
         (
             lambda: Recurrent([LSTMCell(3, 4), LSTMCell(3, 4)]),
-            "layer 1, direction 0 must take 4 inputs and have 4 units. Got 3 and 4",
+            "layer 1, direction 0 must take 4 inputs, have 4 units and give 4. Got 3, 4 and 4",
         ),
     ],
 )  # fmt: skip

@@ -13,14 +13,14 @@ from torch import nn
 
 from rote.analyses import ClusterTree, Trace, cluster, trace
 from rote.errors import UnknownNameError, UsageError
-from rote.models.sequence import adapt
+from rote.models import adapt
 
 
 def traced(lengths: list[int] | None = None, **options: object) -> tuple[Trace, torch.Tensor]:
     torch.manual_seed(0)
     module = nn.LSTM(4, 5, batch_first=True, **options).double()
     tokens = torch.randint(6, (5, 7))
-    return trace(adapt(recurrent=module, embedding=nn.Embedding(6, 4).double()), tokens, lengths), tokens
+    return trace(adapt(recurrent=module, embedding=nn.Embedding(6, 4).double()), tokens, lengths=lengths), tokens
 
 
 def joined_by_loops(points: list[list[float]]) -> list[tuple[frozenset[int], float]]:

@@ -101,8 +101,8 @@ def test_hinge_losses_are_their_definitions(kind: str) -> None:
     [
         (lambda: CNN((7, 14), 10, CNNConfig(), 0), "7 x 14 pixels are too small for 2 convolutions"),
         (lambda: CNN((14, 28), 10, CNNConfig((8, 8, 8)), 0), "too small for 3 convolutions"),
-        (lambda: CNNConfig(()), "at least one convolution"),
-        (lambda: CNNConfig((3, 0)), "'depths' of CNNConfig must be at least 1. Got 0"),
+        (lambda: CNNConfig(()), "'depths' must name at least one"),
+        (lambda: CNNConfig((3, 0)), "'depths' must be at least 1. Got 0"),
         (lambda: CNNConfig(dropout=1.0), "at least 0 and below 1. Got 1.0"),
     ],
 )

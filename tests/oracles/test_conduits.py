@@ -15,20 +15,39 @@ from torch import Tensor
 import rote
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig, SequenceModel, StackedLanguageModel
-from rote.store import Request, Run, Store, Table
-from rote.studies.conduits import reading
-from rote.studies.conduits.reading import Windows
-from rote.studies.conduits.settings import Passes, Reading
-from rote.studies.conduits.training import KINDS, ConduitProgram, Replica, train_and_measure
+from rote.recipes import Trained
+from rote.store import FinishedRun, Store, Table
+from rote.studies.conduits import rules_training
+from rote.studies.conduits.rules import Passes, RulesMeasurement, RulesRecipe
+from rote.studies.conduits.rules_training import KINDS, RulesProgram, Windows
 from rote.tasks.rules import RulesTask
 
 SMALL = LanguageModelConfig(embedding=4, hidden=5)
 
 
-def program(members: list[Replica] | None = None, cell: str = "lstm", **passes: Any) -> ConduitProgram:
-    made = members or [Replica(RulesTask(400, 6, 10, k), "random", seed) for k in (2, 3) for seed in (0, 1)]
-    chosen = Passes(**{"epochs": 2.0, "batch": 3, "bptt": 11, "measure_every": 0.5, **passes})
-    return ConduitProgram(made, replace(SMALL, cell=cell), chosen, Reading(rules=3, context=4, checked=2), "cpu")
+TASKS = tuple(RulesTask(400, 6, 10, k) for k in (2, 3))
+MEASUREMENT = RulesMeasurement(rules=3, context=4, checked=2)
+
+
+def recipe(tasks: tuple[RulesTask, ...] = TASKS, **passes: Any) -> RulesRecipe:
+    return RulesRecipe(tasks, SMALL, Passes(**{"epochs": 2.0, "batch": 3, "bptt": 11, "measure_every": 0.5, **passes}))
+
+
+def program() -> RulesProgram:
+    return recipe().program((0, 1), "cpu")
+
+
+def trained(store: Store, by: RulesRecipe, seeds: tuple[int, ...] = (0, 1)) -> Trained:
+    (job,) = by.jobs(seeds)
+    with store.open(job.request) as run:
+        by.fit((), run, lambda done, total: None, "cpu")
+        run.finish([])
+    return Trained(FinishedRun(store.folder(job.request)))
+
+
+def measured(training: Trained, asked: RulesMeasurement = MEASUREMENT) -> dict[str, Table]:
+    tables = rules_training.measured(asked, training, lambda done, total: None, "cpu")
+    return {table.name: table for table in tables}
 
 
 def model_and_windows(cell: str, k: int = 3) -> tuple[SequenceModel, Windows]:
@@ -43,43 +62,44 @@ def model_and_windows(cell: str, k: int = 3) -> tuple[SequenceModel, Windows]:
 class TestPasses:
     def test_the_published_corpus_has_1429_updates_per_epoch(self) -> None:
         assert Passes().steps_per_epoch(1_000_000) == 1429
-        assert Passes().config(1_000_000).steps == 50 * 1429
+        assert Passes().over(1_000_000).steps == 50 * 1429
 
     def test_batches_are_those_of_the_word_level_language_model_loop(self) -> None:
         """Columns, pieces of bptt rows with the next row as target, a shorter last piece, again from the beginning."""
-        trained = program()
-        corpus = trained.members[2].task.training(0).tokens
+        stacked = program()
+        task, seed = stacked.members[2]
+        corpus = task.training(seed).tokens
         columns = torch.from_numpy(corpus[: len(corpus) // 3 * 3]).view(3, -1).t()  # [row, column]
         expected = [
             (columns[row : row + size], columns[row + 1 : row + 1 + size])
             for row in range(0, len(columns) - 1, 11)
             for size in [min(11, len(columns) - 1 - row)]
         ]
-        assert trained.steps == len(expected)
+        assert stacked.steps == len(expected)
         seen: list[tuple[Tensor, Tensor]] = []
-        trained.model.losses = lambda tokens, targets, state: (seen.append((tokens, targets)), state)
-        for step in range(2 * trained.steps):
-            trained.losses(step)
+        stacked.model.losses = lambda tokens, targets, state: (seen.append((tokens, targets)), state)
+        for step in range(2 * stacked.steps):
+            stacked.losses(step)
         for (tokens, targets), (inputs, following) in zip(seen, expected * 2, strict=True):
             assert torch.equal(tokens[2].T, inputs)
             assert torch.equal(targets[2].T, following)
 
     def test_the_state_is_carried_within_a_pass_and_zero_at_its_beginning(self) -> None:
-        trained = program()
+        stacked = program()
         starts: list[tuple[Tensor, ...]] = []
-        original = trained.model.losses
+        original = stacked.model.losses
 
         def watched(tokens: Tensor, targets: Tensor, state: tuple[Tensor, ...]) -> Any:
             starts.append(tuple(value.clone() for value in state))
             return original(tokens, targets, state)
 
-        trained.model.losses = watched
+        stacked.model.losses = watched
         ends = []
-        for step in range(trained.steps + 2):
-            trained.losses(step)
-            ends.append(tuple(value.clone() for value in trained.model.carried))
+        for step in range(stacked.steps + 2):
+            stacked.losses(step)
+            ends.append(tuple(value.clone() for value in stacked.model.carried))
         for step, start in enumerate(starts):
-            expected = ends[step - 1] if step % trained.steps else tuple(torch.zeros_like(value) for value in start)
+            expected = ends[step - 1] if step % stacked.steps else tuple(torch.zeros_like(value) for value in start)
             assert all(torch.equal(one, other) for one, other in zip(start, expected, strict=True))
         assert any(bool(value.any()) for value in starts[1])
 
@@ -88,9 +108,9 @@ class TestPasses:
         assert list(Passes(epochs=2, batch=2, bptt=5).measured(102)) == [0, 10, 20]
 
     def test_what_the_training_loop_refuses_is_refused_at_once(self) -> None:
-        with pytest.raises(UsageError, match="'learning_rate' of TrainingConfig must be above 0"):
+        with pytest.raises(UsageError, match="'learning_rate' must be above 0"):
             Passes(learning_rate=0.0)
-        with pytest.raises(UsageError, match="'epochs' of Passes"):
+        with pytest.raises(UsageError, match="'epochs' must"):
             Passes(epochs=0.0)
 
 
@@ -100,13 +120,13 @@ class TestReading:
     @pytest.mark.parametrize("cell", ["lstm", "gru", "elman", "nested_lstm"])
     def test_probabilities_are_the_softmax_of_each_span_decomposed_by_itself(self, cell: str, bias: Any) -> None:
         model, windows = model_and_windows(cell)
-        rows = reading.read(model, windows, Reading(bias=bias))
+        rows = rules_training.read(model, windows, RulesMeasurement(bias=bias))
         spans = {"open": (4, 4), "conduit": (5, 7), "whole": (4, 7)}
         for kind, row in enumerate(rows):
             tokens = windows.tokens[3 * kind : 3 * kind + 3]
             assert row["kind"] == KINDS[kind]
             for name, span in spans.items():
-                relevant = rote.decompose(model, tokens, [span], bias=bias).relevant[:, 0]
+                relevant = rote.decompose(model, tokens, [span], rules="murdoch2018", bias=bias).relevant[:, 0]
                 chances = (relevant @ model.readout.weight.T).softmax(-1)[..., windows.close]
                 assert row[name] == pytest.approx(float(chances[:, 7].mean()))  # close stands at step 8
                 assert row[f"{name}_at_close"] == pytest.approx(float(chances[:, 8].mean()))
@@ -117,8 +137,8 @@ class TestReading:
     @pytest.mark.parametrize(("at", "step"), [("before_close", 7), ("at_close", 8)])
     def test_prefixes_grow_from_the_open_symbol_to_all_before_close(self, at: Any, step: int) -> None:
         model, windows = model_and_windows("lstm")
-        (row, _) = reading.read(model, windows, Reading(at=at))
-        parts = rote.decompose(model, windows.tokens[:3], [(4, 4 + i) for i in range(4)])
+        (row, _) = rules_training.read(model, windows, RulesMeasurement(at=at))
+        parts = rote.decompose(model, windows.tokens[:3], [(4, 4 + i) for i in range(4)], rules="murdoch2018")
         expected = parts.probabilities()[:, :, step, windows.close].mean(0).tolist()
         assert row["prefixes"] == pytest.approx(expected)
         suffix = "" if at == "before_close" else "_at_close"
@@ -131,34 +151,34 @@ class TestReading:
         first, second = torch.zeros(2, 6, 1, 6 + k, dtype=torch.bool)
         first[:, :, 4], second[:, :, 5 : 5 + k] = True, True
         expected = rote.interdependence(model, windows.tokens, first, second).values[:, 0, -2]
-        found = [row["interdependence"] for row in reading.read(model, windows, Reading())]
+        found = [row["interdependence"] for row in rules_training.read(model, windows, RulesMeasurement())]
         assert found == pytest.approx([float(expected[:3].mean()), float(expected[3:].mean())])
 
     def test_every_bias_rule_and_step_is_reported_as_if_chosen(self) -> None:
         model, windows = model_and_windows("lstm")
-        rows = reading.by_rule(model, windows)
+        rows = rules_training.by_rule(model, windows)
         assert len(rows) == 2 * 3 * 2
         for row in rows:
-            chosen = reading.read(model, windows, Reading(bias=row["bias"]))[KINDS.index(row["kind"])]
+            chosen = rules_training.read(model, windows, RulesMeasurement(bias=row["bias"]))[KINDS.index(row["kind"])]
             suffix = "" if row["at"] == "before_close" else "_at_close"
             assert row["open"] == pytest.approx(chosen[f"open{suffix}"])
             assert row["conduit"] == pytest.approx(chosen[f"conduit{suffix}"])
 
     def test_the_error_is_rounding(self) -> None:
         model, windows = model_and_windows("lstm")
-        assert 0 < reading.error(model, windows, Reading(checked=2)) < 1e-14
-        assert 1e-9 < reading.error(model.float(), windows, Reading(checked=2)) < 1e-5
+        assert 0 < rules_training.error(model, windows, RulesMeasurement(checked=2)) < 1e-14
+        assert 1e-9 < rules_training.error(model.float(), windows, RulesMeasurement(checked=2)) < 1e-5
 
     @pytest.mark.parametrize("cell", ["lstm", "gru"])
     def test_gradients_are_those_of_autograd_through_the_conduit_only(self, cell: str) -> None:
         model, windows = model_and_windows(cell)
-        rows = reading.gradients(model, windows, 2)
+        rows = rules_training.gradients(model, windows, 2)
         unit = model.recurrent.cell(0)
         names, size = unit.state_names, unit.hidden_size
 
         def after(state: Tensor, tokens: Tensor) -> Tensor:
             parts = tuple(part[None] for part in state.split(size))
-            _, (end,) = model.recurrent(model.embed(tokens[None]), None, [parts])
+            _, (end,) = model.recurrent(model.embed(tokens[None]), initial=[parts])
             return torch.cat([part[0] for part in end])
 
         for kind, row in enumerate(rows):
@@ -185,39 +205,35 @@ class TestRuns:
     ) -> None:
         """The carried state is what would be lost: without it in the checkpoint the next piece begins elsewhere."""
         monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
-        whole = self._finished(Store(tmp_path / "whole"))
-        for stopped_at in (1, 7, 13, 14):
-            store = Store(tmp_path / str(stopped_at))
-            with pytest.raises(RuntimeError, match="power"):
-                self._finished(store, stopped_at)
-            again = self._finished(store)
-            assert again[0] == whole[0]
-            assert again[1] == whole[1]
+        whole, original = trained(Store(tmp_path / "whole"), recipe()), RulesProgram.losses
+        for stop in (1, 7, 13, 14):
 
-    def _finished(self, store: Store, stop: int | None = None) -> tuple[Any, list[Any]]:
-        with store.open(Request("conduits", 1, "test", {}, (0, 1))) as run:
-            trained = program()
-            original = trained.losses
-
-            def losses(step: int) -> Tensor:
+            def losses(self: RulesProgram, step: int, stop: int = stop) -> Tensor:
                 if step == stop:
                     raise RuntimeError("power cut")
-                return original(step)
+                return original(self, step)
 
-            trained.losses = losses
-            tables = train_and_measure(trained, run, lambda done, total: None)
-            state = {name: value.tolist() for name, value in trained.model.state_dict().items()}
-            return state, [table.to_plain() for table in tables]
+            store = Store(tmp_path / str(stop))
+            monkeypatch.setattr(RulesProgram, "losses", losses)
+            with pytest.raises(RuntimeError, match="power"):
+                trained(store, recipe())
+            monkeypatch.setattr(RulesProgram, "losses", original)
+            again = trained(store, recipe())
+            assert again.steps == whole.steps
+            for step in whole.steps:
+                one, other = again.weights(step), whole.weights(step)
+                assert one.keys() == other.keys()
+                assert all(torch.equal(one[name], other[name]) for name in one)
+            assert measured(again) == measured(whole)
 
     def test_stacked_networks_find_what_each_finds_alone(self, tmp_path: Path) -> None:
-        members = [Replica(RulesTask(400, 6, n, 2), "random", seed) for n in (5, 20) for seed in (0, 1)]
+        tasks = tuple(RulesTask(400, 6, n, 2) for n in (5, 20))
 
-        def measured(some: list[Replica], name: str) -> list[dict[str, Any]]:
-            with Store(tmp_path).open(Request("conduits", 1, name, {}, (0,))) as run:
-                return _measures(program(some, dtype="float64"), run).records()
+        def rows(some: tuple[RulesTask, ...], seeds: tuple[int, ...]) -> list[dict[str, Any]]:
+            return measured(trained(Store(tmp_path), recipe(some, dtype="float64"), seeds))["measures"].records()
 
-        together = measured(members, "together")
-        alone = [row for member in members for row in measured([member], f"{member.labels}")]
+        together = rows(tasks, (0, 1))
+        alone = [row for task in tasks for seed in (0, 1) for row in rows((task,), (seed,))]
         key = ("n", "seed", "kind", "epoch")
         alone, together = (sorted(rows, key=lambda row: [str(row[name]) for name in key]) for rows in (alone, together))
         for one, other in zip(alone, together, strict=True):
@@ -226,8 +242,7 @@ class TestRuns:
                     assert value == (pytest.approx(other[name], rel=1e-6) if isinstance(value, float) else other[name])
 
     def test_tables_have_a_row_for_every_network_kind_and_epoch(self, tmp_path: Path) -> None:
-        with Store(tmp_path).open(Request("conduits", 1, "test", {}, (0, 1))) as run:
-            tables = {table.name: table for table in train_and_measure(program(), run, lambda done, total: None)}
+        tables = measured(trained(Store(tmp_path), recipe()))
         assert len(tables["measures"].rows) == 4 * 2 * 5
         assert {row["epoch"] for row in tables["measures"].records()} == {0, 0.5, 1, 1.5, 2}
         assert len(tables["prefixes"].rows) == 2 * 2 * (3 + 4)
@@ -235,6 +250,25 @@ class TestRuns:
         assert [row["whole"] for row in tables["corpora"].records()] == [10] * 4
         assert all(row["jacobians"] is not None for row in tables["measures"].records())
 
+    def test_what_is_slow_is_measured_at_some_epochs_from_the_first_on(self, tmp_path: Path) -> None:
+        rows = measured(trained(Store(tmp_path), recipe()), replace(MEASUREMENT, gradients_every=2))[
+            "measures"
+        ].records()
+        for name in ("error", "jacobians", "carried"):
+            assert {row["epoch"] for row in rows if row[name] is not None} == {0, 1, 2}
 
-def _measures(trained: ConduitProgram, run: Run) -> Table:
-    return train_and_measure(trained, run, lambda done, total: None)[0]
+    def test_networks_are_those_that_were_measured_and_named_by_their_corpus(self, tmp_path: Path) -> None:
+        """A wrong order would show one network under the name of another."""
+        training = trained(Store(tmp_path), recipe())
+        measures = measured(training)["measures"]
+        for step, epoch in training.recipe.measured().items():
+            rows = measures.where(epoch=epoch).records()
+            for network, row in zip(training.networks(step), rows[::2], strict=True):
+                setting = f"random conduits, k = {row['k']}, n = 10"
+                assert network.labels == {"cell": "lstm", "setting": setting, "seed": row["seed"], "step": step}
+                task = TASKS[row["k"] - 2]
+                windows = rules_training.windows_of(task, row["seed"], MEASUREMENT, torch.device("cpu"))
+                (own, _) = rules_training.read(network.model.double(), windows, MEASUREMENT)
+                assert own["own"] == row["own"]
+        assert network.inputs == network.outputs == ("0", "1", "2", "3", "4", "5", "(", ")")
+        assert network.example == "0 1 ( 1 2 3 )"

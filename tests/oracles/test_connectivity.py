@@ -26,9 +26,9 @@ from connected_models import (
 )
 from torch import Tensor, nn
 
-from rote.analyses import adjoint, all_outputs, all_pairs, connectivity, target_rows
+from rote.analyses import adjoint, all_outputs, connectivity, gradient_batches, target_rows
 from rote.cells import cells
-from rote.models.sequence import SequenceModel, adapt
+from rote.models import SequenceModel, adapt
 
 MODULES: dict[str, Callable[..., Any]] = {
     "tanh": lambda **options: nn.RNN(INPUT, HIDDEN, nonlinearity="tanh", **options),
@@ -187,9 +187,9 @@ def test_small_pieces_give_the_same_numbers_so_no_sequence_output_or_logit_is_lo
     options: dict[str, Any] = {"lengths": lengths, "of": "log_probability"}
     whole = connectivity(model, tokens, **options)
     for module, name, value in (
-        (all_pairs, "TOGETHER", 2 * 6 * HIDDEN),
-        (all_pairs, "ALONE", 5 * HIDDEN),
-        (all_pairs, "ERROR_SEQUENCES", 2),
+        (gradient_batches, "TOGETHER", 2 * 6 * HIDDEN),
+        (gradient_batches, "ALONE", 5 * HIDDEN),
+        (gradient_batches, "ERROR_SEQUENCES", 2),
         (all_outputs, "BLOCK", 2),
         (target_rows, "LOGITS", OUTPUTS + 1),
     ):

@@ -77,6 +77,7 @@ def test_the_table_has_one_row_for_each_pair_that_can_be_and_names_tokens_if_tol
         assert row["value"] == float(found.values[place])
         assert row["token"] == int(tokens[row["batch"], row["input"]])
         assert row["target"] == int(found.targets[row["batch"], row["output"]])
+    assert found.to_table("abcdefg").records()[0]["target"] == int(found.targets[0, 0])  # six outputs, seven tokens
     named = found.to_table("abcdefg", "uvwxyz").records()
     assert named[0]["token"] == "abcdefg"[int(tokens[0, 0])]
     assert named[0]["target"] == "uvwxyz"[int(found.targets[0, 0])]
@@ -95,8 +96,6 @@ def test_the_figure_is_drawn_for_few_and_many_steps_signed_and_not_and_survives_
         assert torch.equal(loaded.error, found.error)
         assert loaded.to_table() == found.to_table()
     assert "Connectivity(values[batch=2, output=70, input=70]" in repr(found)
-    few = connectivity(model, numbers_of(7, 2, 6))
-    assert few.figure("abcdefg").spec() != few.figure().spec()
 
 
 def wrong(message: str, *arguments: Any, **options: Any) -> None:
@@ -110,9 +109,8 @@ def test_wrong_input_is_refused_with_the_argument_the_value_and_the_remedy() -> 
     targets = numbers_of(OUTPUTS)
     wrong("'targets' must lie in 0 to 5, the outputs of the model. Got 6.", model, tokens, targets + 1)
     wrong("'targets' must lie in 0 to 5, the outputs of the model. Got -1.", model, tokens, targets - 1)
-    wrong(
-        "'targets' must be [batch=3, time=5], one for each step. Got the shape (3, 4).", model, tokens, targets[:, 1:]
-    )
+    told = "'targets' must be [batch=3, output=5], one for each step of the outputs. Got the shape (3, 4)."
+    wrong(told, model, tokens, targets[:, 1:])
     wrong(
         "'targets' must be a tensor of whole numbers (torch.long). Got torch.float64.", model, tokens, targets.double()
     )
@@ -124,6 +122,8 @@ def test_wrong_input_is_refused_with_the_argument_the_value_and_the_remedy() -> 
     wrong("'lengths' must lie in 1 to 5, the steps of the tensor. Got 6.", model, tokens, lengths=[6, 1, 1])
     wrong("'tokens' is empty", model, tokens[:0])
     wrong("Wrap your modules: rote.adapt(", nn.GRU(3, 4), tokens)
+    wrong("'model' must be a Rote model. Got str.", "gru", tokens)
+    wrong("'embedding', 'causal' and 'chunk' are for models that were not adapted.", model, tokens, causal=True)
     units = SequenceModel(model.recurrent, model.embedding)
     wrong("needs outputs to choose from, but the model has no readout.", units, tokens, of="log_probability")
     wrong("'targets' must lie in 0 to 3, the outputs of the model. Got 4.", units, tokens, torch.full_like(tokens, 4))

@@ -33,7 +33,7 @@ from rote.models.sequence import SequenceModel
 
 def test_targets_default_to_the_models_own_choice_at_every_step_and_zero_at_padding() -> None:
     model, tokens = model_of("gru", layers=2), numbers_of(7)
-    chosen = model(tokens, LENGTHS).argmax(-1) * (torch.arange(TIME) < LENGTHS[:, None])
+    chosen = model(tokens, lengths=LENGTHS).argmax(-1) * (torch.arange(TIME) < LENGTHS[:, None])
     found = connectivity(model, tokens, lengths=LENGTHS)
     assert torch.equal(found.targets, chosen)
     ignored = chosen.masked_fill(~found.mask, -100)  # as cross entropy marks what it leaves out
@@ -77,7 +77,7 @@ def test_initial_states_move_the_gradients_also_behind_padding_of_a_backward_lay
         start = [(h[index, row : row + 1], c[index, row : row + 1]) for index in range(count)]
 
         def outputs_of(vectors: Tensor, start: Any = start) -> Tensor:
-            outputs: Tensor = model.readout(model.recurrent(vectors, None, start)[0])
+            outputs: Tensor = model.readout(model.recurrent(vectors, initial=start)[0])
             return outputs
 
         expected = one_at_a_time(

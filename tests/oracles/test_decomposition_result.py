@@ -22,7 +22,12 @@ def test_logits_of_both_parts_and_the_bias_sum_to_the_models_logits_so_the_bias_
     both = parts.logits() + parts.logits(irrelevant=True, bias=True)
     torch.testing.assert_close(both, logits.expand_as(both), rtol=0, atol=1e-12)
     assert model.readout is not None
-    torch.testing.assert_close(parts.logits(bias=True) - parts.logits(), model.readout.bias.detach().expand_as(both))
+    assert parts.reference is not None
+    start = model.readout(parts.reference).detach()[:, None]  # what the model says without any input
+    torch.testing.assert_close(parts.logits(bias=True) - parts.logits(), start.expand_as(both))
+    published = rote.decompose(model, tokens, [(1, 2)], rules="murdoch2018")
+    bias = model.readout.bias.detach().expand_as(published.logits())
+    torch.testing.assert_close(published.logits(bias=True) - published.logits(), bias)
     torch.testing.assert_close(parts.probabilities(), parts.logits().softmax(-1))
     torch.testing.assert_close(parts.probabilities(bias=True), parts.logits(bias=True).softmax(-1))
     torch.testing.assert_close(parts.logits(at=slice(-2, None)), parts.logits()[:, :, -2:], rtol=0, atol=1e-13)
@@ -33,10 +38,10 @@ def test_logits_of_both_parts_and_the_bias_sum_to_the_models_logits_so_the_bias_
 def test_a_readout_without_bias_has_none_to_add_and_a_model_without_readout_says_so() -> None:
     model, tokens = model_of("gru"), tokens_of()
     model.readout = nn.Linear(HIDDEN, 5, bias=False).double()
-    parts = rote.decompose(model, tokens, [(0, 1)])
+    parts = rote.decompose(model, tokens, [(0, 1)], rules="murdoch2018")
     torch.testing.assert_close(parts.logits(bias=True), parts.logits())
     model.readout = None
-    with pytest.raises(rote.errors.UsageError, match=r"has no readout\. Adapt it with readout=nn\.Linear"):
+    with pytest.raises(rote.errors.UsageError, match=r"has no readout.* Adapt it with readout=nn\.Linear"):
         rote.decompose(model, tokens, [(0, 1)]).logits()
 
 
@@ -48,7 +53,7 @@ def test_interdependence_is_its_definition() -> None:
     found = rote.interdependence(model, tokens, first, second, bias="never")
     for pair in range(2):
         b = [
-            rote.decompose(model, tokens, mask[:, pair : pair + 1], bias="never").relevant[:, 0]
+            rote.decompose(model, tokens, mask[:, pair : pair + 1], rules="murdoch2018", bias="never").relevant[:, 0]
             for mask in (first | second, first, second)
         ]
         expected = (b[0] - b[1] - b[2]).norm(dim=-1) / b[0].norm(dim=-1)
@@ -123,11 +128,17 @@ def spoiled(value: float) -> SequenceModel:
         (decompose(lengths="ab"), "must be 2 whole numbers, one per sequence. Got 'ab'"),
         (decompose(model=spoiled(float("nan"))), "weight 'recurrent.cells.0.weight_hh' .* NaN or infinite"),
         (decompose(model=spoiled(float("inf"))), "weight 'recurrent.cells.0.weight_hh' .* NaN or infinite"),
-        (decompose(model=nn.LSTM(3, 4)), r"'model' must be a Rote model. Got LSTM. .*rote.adapt\(recurrent"),
-        (decompose(bias="inside"), "'bias' must be 'in_span', 'exclusive_end' or 'never'. Got 'inside'"),
-        (decompose(interactions="all"), "'interactions' must be 'relevant' or 'source'. Got 'all'"),
+        (decompose(model=nn.LSTM(3, 4)), r"decompose needs 'arithmetic' .* LSTM has only 'logits'. .*rote.adapt\("),
+        (decompose(bias="inside"), "'bias' must be 'reference', 'in_span', 'exclusive_end' or 'never'. Got 'inside'"),
+        (decompose(interactions="all"), "'interactions' must be 'shapley', 'source' or 'relevant'. Got 'all'"),
+        (decompose(rules="cd"), "'rules' must be 'shapley', 'murdoch2018' or 'gcd2019'. Got 'cd'"),
+        (decompose(output_gate=False), "bias='reference' .* needs .* output_gate=True. Got .* output_gate=False"),
+        (decompose(linearization="shapley"), "bias='reference' .* Got linearization='shapley'"),
+        (decompose(at=6), "'at' must be a step, a slice or several steps of the sequence of 6. Got 6"),
+        (decompose(at=[1, 1]), r"'at' must name at least one of the 6 steps, each once. Got \[1, 1\]"),
+        (decompose(at=slice(3, 3)), "'at' must name at least one of the 6 steps"),
         (decompose(linearization="lrp"), "'linearization' must be 'bias_first' or 'shapley'. Got 'lrp'"),
-        (decompose(initial=3), "'initial' must hold, for each layer and direction, the states hidden, cell of"),
+        (decompose(initial=3), r"'initial' must hold, for each layer and direction, the states hidden \(2, 4\), cell"),
         (decompose(initial=[(torch.zeros(2, 4),)]), r"'initial' must hold.* Got \[\[\(2, 4\)\]\]"),
         (decompose(initial=[(torch.zeros(2, 4),) * 2]), "'initial' must have the model's dtype torch.float64"),
         (
@@ -161,7 +172,19 @@ def test_save_and_load_keep_the_parts_and_their_error(tmp_path: Path) -> None:
     parts = rote.decompose(model_of("lstm"), tokens_of(), [(1, 2)], lengths=[6, 4])
     parts.save(tmp_path / "parts")
     loaded = type(parts).load(tmp_path / "parts")
-    for name in ("relevant", "hidden", "spans", "mask", "irrelevant", "error", "readout_weight", "readout_bias"):
+    for name in (
+        "relevant",
+        "hidden",
+        "spans",
+        "mask",
+        "irrelevant",
+        "error",
+        "growth",
+        "reference",
+        "steps",
+        "readout_weight",
+        "readout_bias",
+    ):
         assert torch.equal(getattr(loaded, name), getattr(parts, name)), name
     torch.testing.assert_close(loaded.logits(bias=True), parts.logits(bias=True), rtol=0, atol=0)
     assert loaded.to_table() == parts.to_table()

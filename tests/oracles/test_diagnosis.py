@@ -146,6 +146,29 @@ def test_two_classes_get_opposite_coefficients_of_one_classifier() -> None:
     assert diagnose(values, two, ranking="as_published").group == diagnose(values, two).group
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_is_minimized_is_what_the_mathematics_say_for_two_classes_and_for_more(classes: int) -> None:
+    values, labels = three_classes()
+    values, labels = values[labels < classes], labels[labels < classes]
+    c, double = 0.02, 2.0 if classes == 2 else 1.0
+    found = diagnose(values, labels, splits=1, regularization=c, seed=3)
+    training = next(ShuffleSplit(1, test_size=0.1, random_state=3).split(values))[0]
+    weights = torch.zeros(classes, values.shape[1] + 1, dtype=torch.double, requires_grad=True)  # the last: intercepts
+    steps = torch.optim.LBFGS([weights], max_iter=200, tolerance_grad=1e-10, line_search_fn="strong_wolfe")
+
+    def objective() -> torch.Tensor:
+        steps.zero_grad()
+        logits = values[training] @ weights[:, :-1].T + weights[:, -1]
+        fit = torch.nn.functional.cross_entropy(logits, labels[training], reduction="sum")
+        loss = double / 2 * weights[:, :-1].square().sum() + c * fit
+        loss.backward()
+        return loss
+
+    steps.step(objective)
+    torch.testing.assert_close(found.coefficients, weights.detach()[:, :-1], atol=1e-3, rtol=0)
+    assert float(found.coefficients.abs().max()) > 0.1
+
+
 def test_samples_of_a_group_are_never_on_both_sides() -> None:
     groups = np.repeat(np.arange(10), 4)
     target = np.tile([0, 1], 20)

@@ -121,7 +121,7 @@ def test_shrinking_averages_squares() -> None:
         (lambda: DigitImages(np.zeros((10, 2, 2)), np.arange(9)), r"one of 'labels' each. Got \(10, 2, 2\)"),
         (lambda: DigitImages(np.zeros((4, 2, 2)), np.array([0, 1, 2, 9])), "none of 3, 4, 5, 6, 7, 8"),
         (lambda: marked(height=4).shrunk(3), "must divide the 4 pixels of an image. Got 3"),
-        (lambda: DigitsTask(noise=-1.0), "'noise' of DigitsTask must be at least 0"),
+        (lambda: DigitsTask(noise=-1.0), "'noise' must be at least 0"),
     ],
 )
 def test_wrong_digits_are_refused(make: Any, message: str) -> None:

@@ -112,7 +112,7 @@ def test_broad_classes_contain_the_narrow_ones_only_where_they_are_inclusive() -
     ("make", "error", "message"),
     [
         (lambda: ElmanTask("xor", 100), UsageError, "'xor' must be a multiple of 3 bits. Got 100"),
-        (lambda: ElmanTask("words", 0), UsageError, "'size' of ElmanTask must be at least 1. Got 0"),
+        (lambda: ElmanTask("words", 0), UsageError, "'size' must be at least 1. Got 0"),
         (lambda: ElmanTask("words").spelled("a Boy", 0), UnknownNameError, "Unknown symbol 'B' of this stream"),
         (lambda: ElmanTask("lexicon", 10).spelled("man eat zebra", 0), UnknownNameError, "Unknown symbol 'zebra'"),
         (lambda: ElmanTask("words").spelled("  ", 0), UsageError, "at least one word"),

@@ -8,7 +8,7 @@ from plain_encoder_decoder import PlainEncoderDecoder, copy_replica, plain_loss
 
 from rote.errors import UsageError
 from rote.models import EncoderDecoder, EncoderDecoderConfig
-from rote.studies.realization.settings import LookupModelConfig, published_training
+from rote.studies.realization.models import LookupRecipe, published_training
 from rote.studies.realization.training import make_program
 from rote.tasks.lookup import PAD
 from rote.training.loop import clip_gradients
@@ -18,8 +18,8 @@ SMALL = EncoderDecoderConfig(hidden=6, embedding=3, limit=0.7)
 
 def program_of(cell="gru", batch=1, guided=True, seeds=(0, 1, 2), **options):
     training = replace(published_training(), batch=batch, dtype="float64", clip=0.5)
-    config = LookupModelConfig(model=replace(SMALL, cell=cell), training=training, guidance=0.7, **options)
-    return make_program(config, guided, seeds, "cpu")
+    recipe = LookupRecipe(model=replace(SMALL, cell=cell), training=training, guided=guided, guidance=0.7, **options)
+    return make_program(recipe, seeds, "cpu")
 
 
 def plain_models(program, cell):

@@ -1,4 +1,4 @@
-"""The studies of source 004 on Elman's simulations, agreement and selection: each measure against another way."""
+"""The studies of source 004 on Elman's simulations: each measure against another way."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from rote.errors import RunFailedError, UnknownNameError, UsageError
-from rote.models import LanguageModelConfig
-from rote.store import Column, Request, Store, Table
-from rote.studies.foundations import elman_words, elman_xor, lexicon_claims, selection_claims
-from rote.studies.foundations import lexicon_measures as measures
-from rote.studies.foundations.agreement import AgreementConfig
-from rote.studies.foundations.agreement_training import count
-from rote.studies.foundations.elman_lexicon import LexiconConfig, WordModel
-from rote.studies.foundations.elman_settings import PIECE, Procedure
-from rote.studies.foundations.elman_training import ElmanProgram, Prediction, piece, train_networks
-from rote.studies.foundations.lexicon_training import COUNTS, WordModels
-from rote.studies.foundations.selection import SelectionConfig
-from rote.studies.foundations.selection_tables import all_tables
-from rote.studies.foundations.sentence_models import SentenceProgram, larger, shuffled
-from rote.tasks.agreement import AgreementTask
+from rote.laboratory import Laboratory
+from rote.recipes import Trained
+from rote.store import Column, FinishedRun, Store, Table
+from rote.studies.foundations import elman_lexicon_tables as judged
+from rote.studies.foundations import elman_lexicon_training as measures
+from rote.studies.foundations.elman import PIECE, ElmanRecipe, Procedure
+from rote.studies.foundations.elman_lexicon import LexiconConfig, LexiconMeasurement, WordModel, WordModelRecipe
+from rote.studies.foundations.elman_lexicon_tables import COUNTS
+from rote.studies.foundations.elman_training import (
+    ElmanProgram,
+    Prediction,
+    counted,
+    losses_over_training,
+    piece,
+    predictions,
+    reopened,
+)
+from rote.studies.foundations.elman_words import area
+from rote.studies.foundations.elman_xor import errors
 from rote.tasks.elman import ElmanTask, Stream
-from rote.training import TrainingConfig
 
 SEEDS = (0, 3)
 
 
-def program(simulation: str = "letters", size: int = 300, **settings: Any) -> ElmanProgram:
-    task = ElmanTask(simulation, size)
-    return ElmanProgram(task, Procedure(**{"hidden": 5, "passes": 1.5, **settings}), SEEDS, task.test)
+def recipe(simulation: str = "letters", size: int = 300, **settings: Any) -> ElmanRecipe:
+    return ElmanRecipe(ElmanTask(simulation, size), Procedure(**{"hidden": 5, "passes": 1.5, **settings}))
 
 
 def prediction(names: str, symbols: str, outputs: list[list[float]], place: list[int]) -> Prediction:
@@ -54,62 +56,72 @@ class TestTraining:
             np.testing.assert_array_equal(codes, stream.codes[endless[50:250]])
 
     def test_updates_go_through_every_symbol_once_with_the_next_as_target(self) -> None:
-        trained, seen = program(), []
+        trained, seen = ElmanProgram(recipe(), SEEDS), []
         trained.model.learn = lambda inputs, targets, rate: seen.append((inputs, targets, rate))
-        for step in range(trained.config.steps):
+        for step in range(recipe().training.config(900).steps):
             trained.update(step)
         inputs, targets = (np.concatenate([row[part] for row in seen], axis=1) for part in (0, 1))
-        np.testing.assert_array_equal(inputs, piece(trained.training, 0, 1350))  # 1.5 passes of 900 letters
-        np.testing.assert_array_equal(targets, piece(trained.training, 1, 1350))
+        np.testing.assert_array_equal(inputs, piece(trained.streams, 0, 1350))  # 1.5 passes of 900 letters
+        np.testing.assert_array_equal(targets, piece(trained.streams, 1, 1350))
         assert len(seen) == -(-1350 // PIECE)
 
     def test_a_run_that_failed_anywhere_goes_on_to_the_same_bytes(self, tmp_path: Path, monkeypatch: Any) -> None:
         monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
-        request = Request("oracle", 1, "p", {}, SEEDS)
+        asked = recipe(measure_every=0.6)
+        (job,) = asked.jobs(SEEDS)
+        original = ElmanProgram.update
 
-        def trained(folder: Path, failing: int | None = None) -> tuple[dict[str, torch.Tensor], list[Any]]:
-            made, original = program(measure_every=0.6), ElmanProgram.update
-
-            def update(step: int) -> None:
+        def trained(folder: Path, failing: int | None = None) -> Trained:
+            def update(self: ElmanProgram, step: int) -> None:
                 if step == failing:
                     raise RunFailedError("pulled the plug")
-                original(made, step)
+                original(self, step)
 
-            made.update = update
-            with Store(folder).open(request) as run:
-                table = train_networks(made, run, lambda *_: None)
-            return made.model.state_dict(), table.records()
+            monkeypatch.setattr(ElmanProgram, "update", update)
+            store = Store(folder)
+            with store.open(job.request) as run:
+                asked.fit([], run, lambda *_: None, "cpu")
+                run.finish([])
+            return Trained(FinishedRun(store.folder(job.request)))
 
-        whole, curve = trained(tmp_path / "whole")
+        whole = trained(tmp_path / "whole")
         with pytest.raises(RunFailedError):
             trained(tmp_path / "broken", failing=2)
-        again, same_curve = trained(tmp_path / "broken")
-        assert all(torch.equal(value, again[name]) for name, value in whole.items())
-        assert curve == same_curve
-        assert [row["pass"] for row in curve[:: len(SEEDS)]] == [0.0, pytest.approx(500 / 900), 1000 / 900, 1.5]
+        again = trained(tmp_path / "broken")
+        assert whole.steps == again.steps == [0, 1, 2, 3]
+        for step in whole.steps:
+            one, other = whole.weights(step), again.weights(step)
+            assert all(torch.equal(value, other[name]) for name, value in one.items())
+        assert whole.run.metrics() == again.run.metrics()
+        new = [asked.task.test(seed) for seed in SEEDS]
+        rows = losses_over_training(whole, new).records()
+        assert [row["pass"] for row in rows[:: len(SEEDS)]] == [0.0, pytest.approx(500 / 900), 1000 / 900, 1.5]
+        last = predictions(reopened(whole, whole.weights()), new)
+        assert [row["loss"] for row in rows[-len(SEEDS) :]] == [float(said.error.mean()) for said in last]
 
     def test_counts_predict_the_mean_code_of_what_followed(self) -> None:
         """The most frequent contexts of two letters, by hand; discounts are too small to matter there."""
-        counted = program().counted(2, program().tested)[0]
-        trained = program().training[0]
+        trained, new = recipe().task.training(0), recipe().task.test(0)
+        (counts,) = counted(2, [trained], [new])
         after = defaultdict(Counter)
         for first, second in zip(trained.symbols, trained.symbols[1:], strict=False):
             after[first][second] += 1
-        for now, found in list(zip(counted.stream.symbols, counted.outputs, strict=False))[:40]:
+        for now, found in list(zip(counts.stream.symbols, counts.outputs, strict=False))[:40]:
             total = sum(after[now].values())
             expected = sum(trained.codes[symbol] * number / total for symbol, number in after[now].items())
             np.testing.assert_allclose(found, expected, atol=0.02)
 
     @pytest.mark.parametrize("name", ["passes", "learning_rate", "measure_every"])
     def test_settings_that_cannot_be_are_refused(self, name: str) -> None:
-        with pytest.raises(UsageError, match=f"'{name}' of Procedure must be above 0. Got 0.0"):
+        with pytest.raises(UsageError, match=f"'{name}' must be above 0. Got 0.0"):
             Procedure(**{name: 0.0})
 
 
 class TestMeasures:
     def test_errors_of_the_exclusive_or_are_split_by_place(self) -> None:
         stream = Stream(("0", "1"), np.array([[0.0], [1.0]]), np.array([1, 0, 1, 1, 1, 0]), np.arange(6) % 3)
-        (row,) = elman_xor._errors(Prediction(stream, np.array([[0.5], [0.9], [0.2], [0.7], [0.4]])))
+        new = Prediction(stream, np.array([[0.5], [0.9], [0.2], [0.7], [0.4]]))
+        row = errors(new)
         drawn = np.sqrt(np.mean([0.5**2, 0.8**2, 0.3**2]))  # bits 1, 3 and 4
         assert row["drawn"] == pytest.approx(drawn)
         assert row["determined"] == pytest.approx(np.sqrt(np.mean([0.1**2, 0.4**2])))
@@ -119,7 +131,7 @@ class TestMeasures:
         random = np.random.default_rng(0)
         error, place = random.integers(0, 4, 40).astype(float), random.integers(0, 3, 40)
         pairs = [(a > b) + 0.5 * (a == b) for a in error[place == 0] for b in error[place > 0]]
-        assert elman_words._area(error, place) == pytest.approx(np.mean(pairs))
+        assert area(error, place == 0) == pytest.approx(np.mean(pairs))
 
     def test_likelihood_is_that_of_the_same_beginning_of_a_sentence(self) -> None:
         stream = ElmanTask("lexicon", 200).training(0)
@@ -128,7 +140,7 @@ class TestMeasures:
             beginning.append((*(beginning[-1] if place else ()), symbol))
         for before, symbol in zip(beginning, stream.symbols[1:].tolist(), strict=False):
             following[before][symbol] += 1
-        found = measures.Likelihood(stream).vectors
+        found = measures.likelihood(stream)
         assert found.shape == (len(stream.symbols) - 1, 31)
         for row, before in zip(found, beginning, strict=False):
             expected = np.zeros(31)
@@ -138,7 +150,7 @@ class TestMeasures:
 
     def test_a_prediction_that_is_the_likelihood_has_cosine_one_and_no_error_from_it(self) -> None:
         stream = ElmanTask("lexicon", 100).training(0)
-        likelihood = measures.Likelihood(stream).vectors
+        likelihood = measures.likelihood(stream)
         row = measures.prediction_row(Prediction(stream, likelihood), likelihood)
         assert row["cosine"] == pytest.approx(1.0)
         assert row["likelihood"] == pytest.approx(0.0)
@@ -188,61 +200,12 @@ class TestMeasures:
         others = stream.symbols != man
         np.testing.assert_array_equal(changed.symbols[others], stream.symbols[others])
 
-    def test_equal_probabilities_count_half(self) -> None:
-        assert larger(np.array([2.0, 1.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0, 1.0])) == pytest.approx(0.5)
 
-
-class TestSentenceModels:
-    def test_losses_are_means_over_words_without_padding(self) -> None:
-        """Against one network at a time, one sentence at a time, with torch's own modules."""
-        tokens = np.array([[[1, 2, 3, 0], [2, 0, -1, -1]], [[3, 3, 0, -1], [1, 0, -1, -1]]])
-        model = LanguageModelConfig(cell="gru", embedding=3, hidden=4, limit=1.0)
-        made = SentenceProgram(
-            4, model, TrainingConfig(dtype="float64"), (0, 1), lambda _: tokens, lambda _: {}, "cpu"
-        )  # fmt: skip
-        losses = made.losses(0).detach()
-        for replica in range(2):
-            alone = made.model.replica(replica)
-            total, words = 0.0, 0
-            for row in tokens[replica]:
-                sentence = torch.tensor([[0, *(token for token in row if token >= 0)]])
-                scores = alone(sentence[:, :-1]).detach()
-                total += float(nn.functional.cross_entropy(scores[0], sentence[0, 1:], reduction="sum"))
-                words += sentence.shape[1] - 1
-            assert float(losses[replica]) == pytest.approx(total / words, rel=1e-12)
-
-    def test_the_words_after_a_prefix_are_those_of_the_network_that_has_read_it(self) -> None:
-        prefixes = np.array([[[1, 2], [3, 1]]] * 2)
-        model = LanguageModelConfig(cell="elman", embedding=3, hidden=4, limit=1.0)
-        made = SentenceProgram(
-            4, model, TrainingConfig(dtype="float64"), (0, 1), lambda _: prefixes, lambda _: {}, "cpu"
-        )
-        chances = made.after(prefixes)
-        scores = made.model.replica(1)(torch.tensor([[0, 1, 2], [0, 3, 1]]))
-        np.testing.assert_allclose(chances[1], scores[:, -1].softmax(-1).detach())
-
-    def test_every_sentence_of_a_corpus_is_learned_once_in_an_epoch_each_seed_in_its_own_order(self) -> None:
-        corpora = np.arange(2 * 12 * 3).reshape(2, 12, 3)
-        batches = shuffled(corpora, (0, 1), 4)
-        first, second = (np.concatenate([batches(step) for step in range(e * 3, e * 3 + 3)], axis=1) for e in (0, 1))
-        for epoch in (first, second):
-            for replica in range(2):
-                np.testing.assert_array_equal(np.sort(epoch[replica, :, 0]), corpora[replica, :, 0])
-        assert not np.array_equal(first[0], second[0])
-        assert not np.array_equal(first[0] - corpora[0].min(), first[1] - corpora[1].min())
-
-    def test_bigrams_follow_the_nearest_noun(self) -> None:
-        """All of the congruent and none of the opposite items: what the average of both would hide."""
-        config = AgreementConfig(sentences=8000, items=200, depths=(0, 2), orders=(2,))
-        rows = count(config, [0], lambda *_: None)[0].where(structure="phrases", depth=2).records()
-        found = {row["attractors"]: row["accuracy"] for row in rows}
-        assert found["congruent"] > 0.95
-        assert found["opposite"] < 0.05
-
+class TestWordModels:
     def test_a_stream_is_learned_in_columns_and_read_in_rows(self) -> None:
         streams = [ElmanTask("lexicon", 100).training(seed) for seed in SEEDS]
-        settings = WordModel(hidden=4, passes=1, columns=5, bptt=7)
-        made = WordModels(streams, 275, settings, SEEDS, "cpu")
+        modern = WordModelRecipe(ElmanTask("lexicon", 100), WordModel(hidden=4, passes=1, columns=5, bptt=7))
+        made = measures.WordModels(modern, SEEDS, "cpu")
         np.testing.assert_array_equal(made.columns[1].flatten(), np.resize(streams[1].symbols, 275))
         starts = []
         original = made.model.losses
@@ -252,7 +215,7 @@ class TestSentenceModels:
         assert len(starts) == made.steps == 8  # 54 predictions of each column in pieces of 7
         np.testing.assert_array_equal(starts[-1][0], made.columns[:, :, 49])
         np.testing.assert_array_equal(starts[-1][1], made.columns[:, :, 54])
-        read = made.prediction(0, streams[0])
+        read, _ = measures.predictions(made.model, streams)
         time = (len(streams[0].symbols) - 1) // 10
         alone = made.model.replica(0)(torch.from_numpy(streams[0].symbols[time : 2 * time])[None])
         np.testing.assert_allclose(read.outputs[time : 2 * time, :30], alone[0].softmax(-1).detach(), atol=1e-6)
@@ -270,57 +233,69 @@ class TestClaims:
         ]  # fmt: skip
         rows[1]["exact"] = 0.0  # animals of seed 0
         tables = {"groups": Table.make("groups", "", columns, rows)}
-        assert lexicon_claims.branches(tables, "trained").value == pytest.approx(1.8)
-        assert lexicon_claims.branches(tables, "trained", "ward").value == 0
-        assert lexicon_claims.over_counts(tables).value == pytest.approx(1.8)
-        assert lexicon_claims.all_of(tables, ("nouns", "animals")).value == pytest.approx(0.8)
-        assert lexicon_claims.all_of(tables, ("nouns",)).value == pytest.approx(1.0)
-        assert lexicon_claims.all_of(tables, ("verbs",)).n == 0  # not measured
-
-    def test_a_gap_is_learned_at_the_first_recorded_update_above_95_percent(self) -> None:
-        """Of the mixed training with its longest gap; and differences of trainings are those of the same seeds."""
-        config = SelectionConfig(gaps=(2, 9), alone=(2, 9), cells=("elman",), orders=(4,), seeds=5)
-        mixed = {2: (0.5, 1.0, 1.0), 9: (0.5, 0.8, 0.97)}
-        over = {"gap 2": {2: (0.5, 0.96, 1.0)}, "gap 9": {9: (0.5, 0.5, 0.6)}, "mixed gaps": mixed}
-        rows = [
-            {"model": "elman", "trained": name, "seed": seed, "step": step, "gap": gap, "accuracy": value}
-            for name, gaps in over.items()
-            for seed in range(5)
-            for gap, values in {**gaps, 12: (0.5, 0.6, 0.7)}.items()
-            for step, value in zip((0, 100, 200), values, strict=True)
-        ]
-        columns = [Column(name) for name in rows[0]]
-        table = Table.make("accuracy", "", columns, rows)
-
-        class Finished:
-            def tables(self) -> dict[str, Table]:
-                return {"accuracy": table}
-
-        made = {found.name: found for found in all_tables(config, [Finished()])}
-        learned = {row["trained"]: row["learned"] for row in made["networks"].records()}
-        assert learned == {"gap 2": 100, "gap 9": None, "mixed gaps": 200}
-        assert selection_claims.gain(made, "elman").value == pytest.approx(0.37)
-        assert selection_claims.shorter(made, "elman").value == pytest.approx(0.4)
-        assert selection_claims.further(made, "elman").value == pytest.approx(0.7)
-        assert selection_claims.accuracy(made, "elman", column="before").value == pytest.approx(0.5)
-        assert selection_claims.accuracy(made, "lstm").n == 0
-        (row,) = [row for row in made["outcome"].records() if row["trained"] == "mixed gaps"]
-        assert (row["learned"], row["updates"], row["further"]) == (5, 200, pytest.approx(0.7))
+        assert judged.branches()(tables).value == pytest.approx(1.8)
+        assert judged.branches(linkage="ward")(tables).value == 0
+        assert judged.branches_over_counts(tables).value == pytest.approx(1.8)
+        assert judged.all_of("nouns", "animals")(tables).value == pytest.approx(0.8)
+        assert judged.all_of("nouns")(tables).value == pytest.approx(1.0)
+        assert judged.all_of("verbs")(tables).n == 0  # not measured
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AgreementConfig(cells=("lstn",)), "Unknown cell 'lstn'. Did you mean 'lstm'?"),
-        (lambda: AgreementConfig(depths=(0, 51)), "'depths' of AgreementConfig must be at most 50. Got 51"),
-        (lambda: AgreementConfig(orders=()), "must each name at least one"),
-        (lambda: SelectionConfig(gaps=(2, 13)), "A gap must have 1 to 12 words"),
-        (lambda: SelectionConfig(gaps=(2, 12)), "'further' must be a gap that is not trained"),
-        (lambda: LexiconConfig(sentences=10), "'sentences' of LexiconConfig must be at least 500"),
-        (lambda: AgreementConfig(task=AgreementTask(depth=2), items=0), "'items' of AgreementConfig"),
+        (lambda: LexiconConfig(sentences=10), "'sentences' must be at least 500"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_anything_starts(make: Any, message: str) -> None:
     with pytest.raises((UsageError, UnknownNameError)) as refused:
         make()
     assert message in str(refused.value)
+
+
+class TestNetworks:
+    @pytest.mark.parametrize("simulation", ["xor", "letters", "words", "lexicon"])
+    def test_a_network_gives_the_odds_of_the_bits_that_elman_s_units_give(
+        self, simulation: str, tmp_path: Path
+    ) -> None:
+        """What is opened is the network that was trained: with the codes' bits as independent, its probability of a
+        symbol is proportional to the product of the bits' odds."""
+        asked = recipe(simulation, 30, passes=0.5)
+        (job,) = asked.jobs(SEEDS)
+        store = Store(tmp_path)
+        with store.open(job.request) as run:
+            asked.fit([], run, lambda *_: None, "cpu")
+            run.finish([])
+        trained = Trained(FinishedRun(store.folder(job.request)))
+        streams = [asked.task.training(seed) for seed in SEEDS]
+        for step in (0, trained.steps[-1]):
+            networks = trained.networks(step)
+            assert [network.labels["seed"] for network in networks] == list(SEEDS)
+            said = predictions(reopened(trained, trained.weights(step)), streams)
+            for stream, network, prediction in zip(streams, networks, said, strict=True):
+                assert network.inputs == network.outputs == stream.names
+                shown = network.example.split() if simulation == "lexicon" else list(network.example)
+                assert set(shown) <= set(stream.names)
+                logits = network.model(torch.from_numpy(stream.symbols[:-1])[None])[0].double()
+                bits = torch.from_numpy(prediction.outputs.astype(np.float64))
+                odds = (bits / (1 - bits)).log() @ torch.from_numpy(stream.codes.T)
+                torch.testing.assert_close(logits.log_softmax(-1), odds.log_softmax(-1), rtol=1e-3, atol=1e-3)
+
+    def test_a_word_model_is_opened_with_the_words_that_it_read(self, tmp_path: Path) -> None:
+        Laboratory(Store(tmp_path), workers=1).run("elman-lexicon", "smoke")
+        (row,) = [row for row in Store(tmp_path).runs() if row.study == "elman-lexicon" and row.part == "training"]
+        first, second = Store(tmp_path).load(row.id).networks()
+        assert (first.labels["cell"], first.labels["seed"], second.labels["seed"]) == ("elman", 0, 1)
+        assert first.inputs[-1] == "zog"
+        assert first.model(torch.tensor([[0, 1, 2]])).shape == (1, 3, 30)
+        assert set(first.example.split()) <= set(first.inputs)
+
+
+def test_reading_more_words_or_measuring_anew_trains_nothing(tmp_path: Path) -> None:
+    laboratory = Laboratory(Store(tmp_path), workers=1)
+    laboratory.run("elman-lexicon", "smoke")
+    before = {row.id for row in Store(tmp_path).runs() if row.part == "training"}
+    again = laboratory.run("elman-lexicon", "smoke", {"read": 1500})
+    assert {row.id for row in Store(tmp_path).runs() if row.part == "training"} == before
+    assert again.computed == 2  # a measurement of Elman's networks and one of the language models
+    assert LexiconMeasurement(1500) != LexiconMeasurement(2000)

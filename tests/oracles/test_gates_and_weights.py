@@ -13,7 +13,7 @@ from rote.analyses import Trace, activation_distribution, decompose, gate_satura
 from rote.analyses.weights import gini
 from rote.cells import NestedLSTMCell, Recurrent
 from rote.errors import UsageError
-from rote.models.sequence import SequenceModel, adapt
+from rote.models import SequenceModel, adapt
 
 
 def traced(kind: type[nn.RNNBase] = nn.GRU, seed: int = 0, scale: float = 6.0, **options: object) -> Trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,15 @@ import rote
 from rote.analyses import Information, information
 from rote.analyses.dependence import crossed
 from rote.errors import UsageError
-from rote.store import Store
+from rote.models import CNNConfig
+from rote.recipes import Trained
+from rote.store import FinishedRun, Store
 from rote.studies.resistance import digits_training
-from rote.studies.resistance.digits import DigitPairsStudy
+from rote.studies.resistance.digits import DigitsMeasurement, DigitsRecipe, training
 from rote.studies.resistance.digits_training import DigitsProgram
-from rote.studies.resistance.information import InformationConfig
+from rote.studies.resistance.information import InformationRecipe
 from rote.studies.resistance.information_training import InformedProgram
+from rote.tasks.plane import PlaneTask
 from rote.testing import check_analysis
 from rote.training import TrainingConfig
 
@@ -263,9 +267,9 @@ def test_both_estimators_agree_where_both_can_be_used() -> None:
 
 
 def informed(setting: str, outputs: int, seeds: range = range(2)) -> InformedProgram:
-    config = InformationConfig(training=TrainingConfig(batch=10, learning_rate=0.1, dtype="float64"), values=12)
-    program = InformedProgram(setting, config, outputs, seeds, "cpu")
-    optimizer = config.training.make_optimizer(program.model.parameters())
+    settings = TrainingConfig(batch=10, learning_rate=0.1, dtype="float64")
+    program = InformationRecipe(PlaneTask(setting), training=settings, outputs=outputs).program(seeds, "cpu")
+    optimizer = settings.make_optimizer(program.model.parameters())
     for step in range(60):
         optimizer.zero_grad()
         program.losses(step).sum().backward()
@@ -278,7 +282,7 @@ def test_the_planes_numbers_are_those_of_the_analysis_network_by_network(outputs
     """An axis or an output taken for another in the stacked computation would show here."""
     program = informed("redundant", outputs)
     with torch.no_grad():
-        row = program.measure()
+        row = program.information(12)
     axis = (torch.arange(12, dtype=F64)[:, None] + 0.5) / 6 - 1
     for replica in range(2):
 
@@ -299,7 +303,7 @@ def test_a_network_without_weights_from_x2_has_neither_information_nor_derivativ
     program = informed("redundant", 1)
     with torch.no_grad():
         program.model.weights[0][:, 1] = 0
-        row = program.measure()
+        row = program.information(12)
     assert row["other_given"] == pytest.approx([0, 0], abs=1e-14)
     assert row["other_gradient"] == [0, 0]
     assert min(row["own_given"]) > 0.01
@@ -308,7 +312,7 @@ def test_a_network_without_weights_from_x2_has_neither_information_nor_derivativ
 def test_information_about_the_class_is_counted_from_the_joint_distribution() -> None:
     program = informed("redundant", 1)
     with torch.no_grad():
-        row, p = program.measure(), program.model(program.seen[0]).softmax(-1).numpy()
+        row, p = program.information(12), program.model(program.seen[0]).softmax(-1).numpy()
     label = program.seen[1][0].numpy()
     for replica in range(2):
         joint = np.array([p[replica][label == y].sum(0) for y in (0, 1)]) / len(label)
@@ -322,11 +326,12 @@ def test_information_about_the_class_is_counted_from_the_joint_distribution() ->
 def test_digit_pairs_taken_up_after_a_failure_end_with_the_same_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dropout draws from torch's random state, the information is measured at steps that the program must know."""
+    """Dropout draws from torch's random state; the information is measured on weights that must have been kept."""
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
-    study = DigitPairsStudy()
-    config = study.resolve("smoke", {"training.record_every": 1, "training.steps": 6})
-    request = study.request("dropout", config, (3,))
+    recipe = DigitsRecipe(
+        model=CNNConfig(dropout=0.5), training=replace(training(), steps=6, record_every=1), evaluated=40
+    )
+    (job,) = recipe.jobs((3,))
 
     class Fails(DigitsProgram):
         def losses(self, step: int) -> Tensor:
@@ -336,13 +341,16 @@ def test_digit_pairs_taken_up_after_a_failure_end_with_the_same_numbers(
 
     found = {}
     for name, programs in {"whole": [DigitsProgram], "resumed": [Fails, DigitsProgram]}.items():
+        store = Store(tmp_path / name)
         for program in programs:
             monkeypatch.setattr(digits_training, "DigitsProgram", program)
-            with contextlib.suppress(RuntimeError), Store(tmp_path / name).open(request) as run:
-                digits_training.train_and_measure(config, request, run, lambda done, total: None, "cpu")
-                found[name] = run.metrics.rows()
-    assert len(found["whole"]) == 7
-    assert "right_given" in found["whole"][-1]
+            with contextlib.suppress(RuntimeError), store.open(job.request) as run:
+                recipe.fit((), run, lambda done, total: None, "cpu")
+                run.finish([])
+        trained = Trained(FinishedRun(store.folder(job.request)))
+        found[name] = digits_training.measured(DigitsMeasurement(1, 8), trained, lambda done, total: None, "cpu")
+    assert len(found["whole"].rows) == 7
+    assert found["whole"].records()[-1]["right_given"] is not None
     assert found["resumed"] == found["whole"]
 
 

@@ -13,7 +13,7 @@ from rote.cells import LSTMCell, run_stacked, stack
 from rote.cells.lstm_training import run_lstm
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig, StackedLanguageModel
-from rote.models.next_symbol import readout_losses
+from rote.models.symbol_loss import readout_losses
 from rote.testing import check_model
 
 CELLS = ("lstm", "gru", "elman", "nested_lstm")
@@ -192,5 +192,5 @@ def test_dropout_is_on_in_training_only(replicas: int) -> None:
 
 @pytest.mark.parametrize("wrong", [{"hidden": 0}, {"embedding": 0}, {"limit": -1.0}, {"dropout": 1.0}])
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=f"'{next(iter(wrong))}' of LanguageModelConfig"):
+    with pytest.raises(UsageError, match=f"'{next(iter(wrong))}'"):
         LanguageModelConfig(**wrong)

@@ -165,8 +165,8 @@ def test_a_vocabulary_without_the_padding_in_its_place_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"bits": 0}, "'bits' of LookupTask must be at least 1. Got 0."),
-        ({"unseen_tables": -1}, "'unseen_tables' of LookupTask must be at least 0. Got -1."),
+        ({"bits": 0}, "'bits' must be at least 1. Got 0."),
+        ({"unseen_tables": -1}, "'unseen_tables' must be at least 0. Got -1."),
         ({"bits": 4}, "The published tables are 8 with 3 bits. Got tables=8, bits=4: set published_tables=false"),
         ({"tables": 6}, "The published tables are 8 with 3 bits. Got tables=6, bits=3"),
         ({"unseen_tables": 8}, "'unseen_tables' must be less than the 8 tables, so that one is seen .* Got 8."),

@@ -8,8 +8,8 @@ import torch
 
 from rote.models import EncoderDecoder, EncoderDecoderConfig
 from rote.studies.realization import inside_measures as measures
-from rote.studies.realization.inside_claims import CLAIMS
-from rote.studies.realization.inside_tables import COLUMNS, all_tables, run_table
+from rote.studies.realization.inside import CLAIMS
+from rote.studies.realization.inside_tables import COLUMNS, all_tables, run_tables
 from rote.tasks.lookup import LookupTask
 
 TASK = LookupTask(longer=0)
@@ -206,7 +206,7 @@ def test_claims_come_out_either_way(better, wanted):
         for model in ("baseline", "guided"):
             for name, rows in made_up(model, seed, better).items():
                 collected[name] += rows
-    runs = {name: run_table(name, rows) for name, rows in collected.items() if rows}
+    runs = {table.name: table for table in run_tables(collected)}
     tables = {table.name: table for table in all_tables(runs, 512)}
     outcomes = {
         claim.id: judge(claim, tables, study="lookup-inside", preset="quick", runs=()).outcome for claim in CLAIMS
@@ -225,7 +225,7 @@ def test_a_claim_whose_measure_is_missing_is_not_run():
     rows = [
         row for seed in range(5) for model in ("baseline", "guided") for row in made_up(model, seed, 1.0)["diagnosis"]
     ]
-    tables = {"diagnosis": run_table("diagnosis", rows)}
+    tables = {table.name: table for table in run_tables({"diagnosis": rows})}
     (claim,) = [claim for claim in CLAIMS if claim.id == "lookup-opposite-gates"]
     assert judge(claim, tables, study="lookup-inside", preset="quick", runs=()).outcome == "not run"
 
@@ -233,7 +233,8 @@ def test_a_claim_whose_measure_is_missing_is_not_run():
 def test_published_values_stand_beside_gru_models_only():
     rows = [row for model in ("baseline", "guided") for row in made_up(model, 0, 1.0)["diagnosis"]]
     other = [{**row, "cell": "lstm"} for row in rows]
-    table = all_tables({"diagnosis": run_table("diagnosis", rows + other)}, 512)[0]
+    (every,) = run_tables({"diagnosis": rows + other})
+    table = all_tables({"diagnosis": every}, 512)[0]
     gru, lstm = (table.where(cell=cell) for cell in ("gru", "lstm"))
     assert set(gru.column("units_published")) == {35.0, 2.0, 40.0, 52.0, 22.2, 44.0, 20.8}
     assert set(lstm.column("units_published")) == {None}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,28 +16,28 @@ from torch import Tensor, nn
 from rote.analyses.surgery import prune
 from rote.models import EncoderDecoder, EncoderDecoderConfig
 from rote.store import Request, Store
-from rote.studies.realization import surgery_measures as measure
 from rote.studies.realization import surgery_training as training
-from rote.studies.realization.surgery import SurgeryConfig
-from rote.studies.realization.surgery_measures import COMPONENTS, EXCHANGED
+from rote.studies.realization.models import LookupRecipe
+from rote.studies.realization.retraining import COMPONENTS, EXCHANGED, ExchangeRecipe, RetrainedRecipe
+from rote.studies.realization.surgery_tables import SPLITS
 from rote.studies.realization.training import LookupData
-from rote.training import TrainingConfig
+from rote.training import TrainingConfig, train
 
 SEEDS = (0, 1, 2)
 ADAM = TrainingConfig(
     steps=6, batch=29, optimizer="adam", learning_rate=0.01, clip=0.5, record_every=3, select="last", dtype="float64"
 )
 SGD = replace(ADAM, optimizer="sgd", steps=1, clip=1e-3, learning_rate=1.0)
-CONFIG = SurgeryConfig(
-    model=EncoderDecoderConfig(hidden=8, embedding=3, limit=0.5), training=ADAM, retraining=ADAM, keep=0.25
-)
+MODELS = LookupRecipe(model=EncoderDecoderConfig(hidden=8, embedding=3, limit=0.5), training=ADAM)
+RECIPE = ExchangeRecipe(MODELS, ADAM)  # of which these tests use the training alone, and change models themselves
+TASK = MODELS.task
 
 
-def populations(config: SurgeryConfig = CONFIG) -> dict[str, EncoderDecoder]:
+def populations(models: LookupRecipe = MODELS) -> dict[str, EncoderDecoder]:
     """Untrained, and all different."""
-    inputs, outputs = map(len, config.task.vocabulary())
+    inputs, outputs = map(len, TASK.vocabulary())
     return {
-        kind: EncoderDecoder(config.model, inputs, outputs, [first + seed for seed in SEEDS], torch.float64)
+        kind: EncoderDecoder(models.model, inputs, outputs, [first + seed for seed in SEEDS], torch.float64)
         for kind, first in (("baseline", 10), ("guided", 20))
     }
 
@@ -44,9 +46,15 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in model.named_parameters()}
 
 
-def retrained(model: EncoderDecoder, config: SurgeryConfig, folder: Path) -> list[dict[str, Any]]:
+def retrained(model: EncoderDecoder, recipe: RetrainedRecipe, folder: Path) -> list[dict[str, Any]]:
+    """Train the model, and tell what the measurement tells of it."""
+    as_it_was = training.make_retraining(recipe, copy.deepcopy(model), SEEDS, "cpu")
     with Store(folder).open(Request("oracle", 1, "p", {}, SEEDS)) as run:
-        return training.retrain(model, True, config, SEEDS, run, lambda *_: None, "cpu", measure.SPLITS)
+        train(training.make_retraining(recipe, model, SEEDS, "cpu"), recipe.training, run)
+        ended: Any = SimpleNamespace(
+            weights=model.state_dict, seeds=SEEDS, run=SimpleNamespace(metrics=run.metrics.rows)
+        )
+        return training.before_and_after(as_it_was, ended, SPLITS)
 
 
 def length_of_change(before: dict[str, Tensor], after: dict[str, Tensor]) -> Tensor:
@@ -81,7 +89,7 @@ class TestExchange:
     ) -> None:
         model = training.exchanged(populations(), "guided", COMPONENTS[component])
         before = weights(model)
-        retrained(model, CONFIG, tmp_path)
+        retrained(model, RECIPE, tmp_path)
         for name, after in weights(model).items():
             frozen = any(name.startswith(part) for part in COMPONENTS[component])
             changed = (after != before[name]).flatten(1).any(1)
@@ -92,40 +100,40 @@ class TestExchange:
         """A step of gradient descent with a tiny limit is as long as the limit, if nothing frozen counts."""
         model = training.exchanged(populations(), "guided", COMPONENTS[component])
         before = weights(model)
-        retrained(model, replace(CONFIG, retraining=SGD), tmp_path)
+        retrained(model, replace(RECIPE, training=SGD), tmp_path)
         moved = length_of_change(before, weights(model))
         torch.testing.assert_close(moved, torch.full_like(moved, SGD.clip or 0.0), rtol=2e-3, atol=0)
 
     def test_a_free_part_learns_what_it_learns_in_plain_pytorch_with_the_rest_frozen(self, tmp_path: Path) -> None:
-        config = replace(CONFIG, retraining=replace(ADAM, steps=3, record_every=3))
+        recipe = replace(RECIPE, training=replace(ADAM, steps=3, record_every=3))
         model = training.exchanged(populations(), "guided", COMPONENTS["encoder"])
-        expected = [self._plainly(model, replica, config) for replica in range(len(SEEDS))]
-        retrained(model, config, tmp_path)
+        expected = [self._plainly(model, replica, recipe) for replica in range(len(SEEDS))]
+        retrained(model, recipe, tmp_path)
         for replica, plain in enumerate(expected):
-            again = PlainEncoderDecoder(*map(len, config.task.vocabulary()), hidden=8, embedding=3).double()
+            again = PlainEncoderDecoder(*map(len, TASK.vocabulary()), hidden=8, embedding=3).double()
             copy_replica(model, replica, again)
             for name, value in again.named_parameters():
                 torch.testing.assert_close(value, plain[name], rtol=1e-7, atol=1e-9)
 
-    def _plainly(self, model: EncoderDecoder, replica: int, config: SurgeryConfig) -> dict[str, Tensor]:
+    def _plainly(self, model: EncoderDecoder, replica: int, recipe: RetrainedRecipe) -> dict[str, Tensor]:
         from plain_encoder_decoder import plain_loss
 
-        data = LookupData(config.task.splits(), config.task.vocabulary(), "cpu")
+        data = LookupData(TASK.splits(), TASK.vocabulary(), "cpu")
         orders = [training.ORDER_SEED + seed for seed in SEEDS]
-        batches = training.Retraining(model, data, replace(config, training=config.retraining), 1.0, orders)
-        plain = PlainEncoderDecoder(*map(len, config.task.vocabulary()), hidden=8, embedding=3).double()
+        batches = training.Retraining(model, data, recipe.training, orders, 1.0, False)
+        plain = PlainEncoderDecoder(*map(len, TASK.vocabulary()), hidden=8, embedding=3).double()
         copy_replica(model, replica, plain)
         for name, value in plain.named_parameters():
             value.requires_grad_(not name.startswith("encoder"))
         free = [value for value in plain.parameters() if value.requires_grad]
-        optimizer = torch.optim.Adam(free, config.retraining.learning_rate)
-        for step in range(config.retraining.steps):
+        optimizer = torch.optim.Adam(free, recipe.training.learning_rate)
+        for step in range(recipe.training.steps):
             batch = data.rows("train", batches._chosen(step)[replica : replica + 1])
             lengths = batch.mask[0].sum(-1)
             logits, attention = plain(batch.tokens[0], lengths, batch.targets[0], data.start)
             optimizer.zero_grad()
             plain_loss(logits, attention, batch.targets[0], batch.attention[0], 1.0).backward()
-            nn.utils.clip_grad_norm_(free, config.retraining.clip or 0.0)
+            nn.utils.clip_grad_norm_(free, recipe.training.clip or 0.0)
             optimizer.step()
         return weights(plain)
 
@@ -157,14 +165,14 @@ class TestPruning:
 
     @pytest.mark.parametrize("cell", ["gru", "lstm"])
     def test_cut_neurons_stay_silent_and_zero_through_retraining(self, cell: str, tmp_path: Path) -> None:
-        config = replace(CONFIG, model=replace(CONFIG.model, cell=cell))
-        model = populations(config)["guided"]
+        models = replace(MODELS, model=replace(MODELS.model, cell=cell))
+        model, recipe = populations(models)["guided"], replace(RECIPE, models=models)
         kept = training.kept_neurons(model, 0.25, "edges", 0.05, SEEDS)
         training.cut(model, kept)
         before = weights(model)
         for moment in ("cut", "retrained"):
             if moment == "retrained":
-                retrained(model, config, tmp_path)
+                retrained(model, recipe, tmp_path)
                 assert any((weights(model)[name] != before[name]).any() for name in before)
             for part, mask in kept.items():
                 for name, weight in model.get_submodule(f"{part}.cell").named_parameters():
@@ -172,7 +180,7 @@ class TestPruning:
                     assert all((gate[mask == 0] == 0).all() for gate in gates), (moment, part, name)
                     if name == "weight_hh":
                         assert (weight.detach().transpose(1, 2)[mask == 0] == 0).all(), (moment, part)
-            encoded, states = _states(model, config)
+            encoded, states = _states(model)
             assert (encoded.permute(0, 3, 1, 2)[kept["encoder"] == 0] == 0).all()
             assert (states.permute(0, 3, 1, 2)[kept["decoder"] == 0] == 0).all()
             assert (states.permute(0, 3, 1, 2)[kept["decoder"] == 1] != 0).any()
@@ -182,7 +190,7 @@ class TestPruning:
         whole = model.select(range(len(SEEDS)))
         kept = training.kept_neurons(model, 0.25, "edges", 0.05, SEEDS)
         training.cut(model, kept)
-        data = LookupData(CONFIG.task.splits(), CONFIG.task.vocabulary(), "cpu")
+        data = LookupData(TASK.splits(), TASK.vocabulary(), "cpu")
         batch = data.rows("new_compositions", torch.arange(6).expand(len(SEEDS), -1))
         found = model(batch.tokens, batch.mask, batch.targets, data.start)
         for replica in range(len(SEEDS)):
@@ -195,16 +203,16 @@ class TestPruning:
         model = populations()["guided"]
         training.cut(model, training.kept_neurons(model, 0.25, "edges", 0.05, SEEDS))
         before = weights(model)
-        retrained(model, replace(CONFIG, retraining=SGD), tmp_path)
+        retrained(model, replace(RECIPE, training=SGD), tmp_path)
         moved = length_of_change(before, weights(model))
         torch.testing.assert_close(moved, torch.full_like(moved, SGD.clip or 0.0), rtol=2e-3, atol=0)
 
 
-def _states(model: EncoderDecoder, config: SurgeryConfig) -> tuple[Tensor, Tensor]:
+def _states(model: EncoderDecoder) -> tuple[Tensor, Tensor]:
     """Encoder states and decoder states of some rows, the latter by running the decoder's cell on its own inputs."""
     from rote.cells import run_stacked
 
-    data = LookupData(config.task.splits(), config.task.vocabulary(), "cpu")
+    data = LookupData(TASK.splits(), TASK.vocabulary(), "cpu")
     batch = data.rows("heldout_tables", torch.arange(5).expand(len(SEEDS), -1))
     with torch.no_grad():
         decoded = model(batch.tokens, batch.mask, batch.targets, data.start)
@@ -216,7 +224,7 @@ def _silenced(
     model: EncoderDecoder, replica: int, kept: dict[str, Tensor], batch: Any, data: LookupData
 ) -> Tensor:  # fmt: skip
     """Plain PyTorch with the uncut weights, whose states are multiplied with the masks after every step."""
-    plain = PlainEncoderDecoder(*map(len, CONFIG.task.vocabulary()), hidden=8, embedding=3).double()
+    plain = PlainEncoderDecoder(*map(len, TASK.vocabulary()), hidden=8, embedding=3).double()
     copy_replica(model, replica, plain)
     tokens, targets = batch.tokens[replica], batch.targets[replica]
     with torch.no_grad():
@@ -245,7 +253,7 @@ class TestRetraining:
     ) -> None:
         """Hooks and frozen parts are made anew; nothing of them is in a checkpoint."""
         monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
-        config = replace(CONFIG, retraining=replace(ADAM, select="best", record_every=1))
+        recipe = replace(RECIPE, training=replace(ADAM, select="best", record_every=1))
 
         def made() -> EncoderDecoder:
             models = populations()
@@ -254,7 +262,7 @@ class TestRetraining:
             return model
 
         whole, stopped, resumed = made(), made(), made()
-        expected = retrained(whole, config, tmp_path / "whole")
+        expected = retrained(whole, recipe, tmp_path / "whole")
         losses = training.Retraining.losses
 
         def failing(self: Any, step: int) -> Tensor:
@@ -264,21 +272,21 @@ class TestRetraining:
 
         monkeypatch.setattr(training.Retraining, "losses", failing)
         with pytest.raises(KeyboardInterrupt):
-            retrained(stopped, config, tmp_path / "stopped")
+            retrained(stopped, recipe, tmp_path / "stopped")
         monkeypatch.setattr(training.Retraining, "losses", losses)
-        assert retrained(resumed, config, tmp_path / "stopped") == expected
+        assert retrained(resumed, recipe, tmp_path / "stopped") == expected
         assert all(torch.equal(value, weights(resumed)[name]) for name, value in whole.named_parameters())
 
     def test_accuracies_are_those_before_and_after_and_the_epoch_is_that_of_the_lowest_loss(
         self, tmp_path: Path
     ) -> None:
-        config = replace(CONFIG, retraining=replace(ADAM, select="best", steps=40, record_every=4, learning_rate=0.05))
+        recipe = replace(RECIPE, training=replace(ADAM, select="best", steps=40, record_every=4, learning_rate=0.05))
         model = populations()["guided"]
-        data = LookupData(config.task.splits(), config.task.vocabulary(), "cpu")
-        program = training.Retraining(model, data, config, 1.0, SEEDS)
-        before = {split: program.accuracy(split) for split in measure.SPLITS}
-        rows = retrained(model, config, tmp_path)
-        after = {split: program.accuracy(split) for split in measure.SPLITS}
+        data = LookupData(TASK.splits(), TASK.vocabulary(), "cpu")
+        program = training.Retraining(model, data, recipe.training, SEEDS, 1.0, False)
+        before = {split: program.accuracy(split) for split in SPLITS}
+        rows = retrained(model, recipe, tmp_path)
+        after = {split: program.accuracy(split) for split in SPLITS}
         with Store(tmp_path).open(Request("oracle", 1, "p", {}, SEEDS)) as run:
             recorded = run.metrics.rows()
         for row in rows:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from rote.errors import UsageError
+from rote.laboratory import Study
+from rote.laboratory.aggregate import joined
+from rote.recipes.job import TRAINING
 from rote.store import Table
-from rote.studies.realization import surgery_measures as measure
+from rote.studies.realization import surgery_tables as measure
+from rote.studies.realization.accuracy import LookupAccuracyStudy
+from rote.studies.realization.retraining import COMPONENTS, EXCHANGED, PRUNED
 from rote.studies.realization.surgery import LookupSurgeryStudy
-from rote.studies.realization.surgery_measures import COMPONENTS, EXCHANGED, PRUNED
 from rote.studies.realization.surgery_tables import all_tables, trial_table
-from rote.studies.summaries import joined
 
 
 def summary_of(accuracy: Callable[[str, str, int], float], seeds: Sequence[int] = range(5)) -> dict[str, Table]:
@@ -107,27 +111,50 @@ class TestTablesAndClaims:
             assert (whole["published_low"], whole["published_high"]) == pytest.approx((0.06, 0.28))
 
 
-class TestRequests:
-    def test_a_run_depends_only_on_the_settings_that_it_uses(self) -> None:
-        study = LookupSurgeryStudy()
+def trainings(study: Study[Any], preset: str, changes: dict[str, object] | None = None) -> dict[tuple[str, str], str]:
+    """Recipe and label -> id, of all trainings that a study is made of."""
+    everything = [one for job in study.jobs(study.resolve(preset, changes or {})) for one in job.all()]
+    asked = [one.request for one in everything if one.request.part == TRAINING]
+    return {(request.study, request.label): request.id for request in asked}
+
+
+class TestTrainings:
+    def test_a_training_depends_only_on_the_settings_that_it_uses(self) -> None:
         plain, kept, longer = (
-            {request.part: request.id for request in study.requests(study.resolve("paper", changes))}
+            trainings(LookupSurgeryStudy(), "paper", changes)
             for changes in ({}, {"keep": 0.1}, {"retraining.steps": 99, "retraining.patience": None})
         )
-        assert len(plain) == len(COMPONENTS) * 2 + len(PRUNED)
-        for part in plain:
-            assert (plain[part] == kept[part]) == (not part.startswith("pruned"))
-            assert (plain[part] == longer[part]) == part.startswith("pruned")
+        assert len(plain) == len(COMPONENTS) * 2 + len(PRUNED) + 2
+        for name, label in plain:
+            which = name, label
+            assert (plain[which] == kept[which]) == (name != "lookup-pruning")
+            assert (plain[which] == longer[which]) == (name != "lookup-exchange")
 
-    def test_it_needs_the_models_of_the_accuracy_study(self) -> None:
-        study = LookupSurgeryStudy()
+    def test_it_starts_from_the_models_of_the_accuracy_study(self) -> None:
         for preset in ("quick", "paper"):
-            needed = {request.part: request.id for request in study.needs(study.resolve(preset, {}))}
-            from rote.studies.realization.accuracy import LookupAccuracyStudy
+            needed = trainings(LookupSurgeryStudy(), preset)
+            offered = trainings(LookupAccuracyStudy(), preset)
+            models = {which: run for which, run in needed.items() if which[0] == "lookup-models"}
+            assert len(models) == 2
+            assert models.items() <= offered.items()
 
-            accuracy = LookupAccuracyStudy()
-            offered = {request.part: request.id for request in accuracy.requests(accuracy.resolve(preset, {}))}
-            assert needed.items() <= offered.items()
+    def test_pruning_starts_from_guided_models_alone(self) -> None:
+        study = LookupSurgeryStudy()
+        for job in study.jobs(study.resolve("quick", {})):
+            retrained, *models = job.needs
+            kinds = [model.request.label for model in models]
+            pruned = retrained.request.study == "lookup-pruning"
+            assert kinds == ["gru guided"] if pruned else kinds == ["gru baseline", "gru guided"]
+            assert list(retrained.needs) == models
+
+    def test_baselines_do_not_depend_on_the_guidance_of_the_others_nor_on_what_is_measured(self) -> None:
+        study = LookupAccuracyStudy()
+        plain = trainings(study, "paper")
+        assert trainings(study, "paper", {"task.longer": 3}) == plain
+        other = trainings(study, "paper", {"guidance": 0.5})
+        assert {label for (_, label), run in plain.items() if other["lookup-models", label] == run} == {
+            "gru baseline", "lstm baseline",
+        }  # fmt: skip
 
     @pytest.mark.parametrize("wrong", [{"keep": 0.0}, {"keep": 1.5}, {"strongest": 0.0}, {"task.unseen_tables": 0}])
     def test_settings_that_leave_nothing_to_measure_are_refused(self, wrong: dict[str, object]) -> None:

@@ -7,8 +7,8 @@ import torch
 
 from rote.models import MLPConfig, StackedMLP
 from rote.models.mlp import MANY
-from rote.studies.resistance.plane import PlaneConfig, task_of
-from rote.studies.resistance.plane_training import PART, PlaneProgram
+from rote.studies.resistance.plane import PlaneRecipe
+from rote.studies.resistance.plane_training import PART
 
 
 @pytest.mark.parametrize("layers", [0, 1, 3])
@@ -31,8 +31,8 @@ def test_many_points_at_once_give_what_a_few_at_a_time_give(layers: int) -> None
 
 def test_the_measures_of_the_plane_are_those_of_each_network_alone() -> None:
     """Points lost or counted twice at the border of a part, or replicas mixed up, would change a share."""
-    program = PlaneProgram(task_of("redundant"), PlaneConfig(), (4, 5, 6), "cpu")
-    found = program.measure()
+    program = PlaneRecipe().program((4, 5, 6), "cpu")
+    found = program.accuracy()
     assert program.seen[0].shape[1] % PART
     assert program.corner[0].shape[1] > PART
     for replica in range(3):

@@ -7,35 +7,36 @@ import pytest
 import torch
 
 from rote.models import LanguageModelConfig, StackedLanguageModel
-from rote.studies.matrix import lessons, looking
-from rote.studies.matrix.lessons import RULES, TASKS, lesson
-from rote.studies.matrix.tables import MEASURES
+from rote.studies.matrix import matrix_training as looking
+from rote.studies.matrix.cued_tasks import RULES, TASKS, CuedTask, Examples
+from rote.studies.matrix.matrix import MatrixStudy
+from rote.studies.matrix.matrix_tables import MEASURES
 from rote.tasks.agreement import AgreementTask
 from rote.tasks.lookup import LookupTask
 
 
-def taught(made: lessons.Lesson) -> set[tuple[int, ...]]:
-    return {tuple(row[row >= 0].tolist()) for row in made.sentences}
+def taught(examples: Examples) -> set[tuple[int, ...]]:
+    return {tuple(row[row >= 0].tolist()) for row in examples.sentences}
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_symbol_is_one_that_the_network_has(task: str) -> None:
-    made = lesson(task, 1, 30)
+    symbols, examples = len(CuedTask(task).symbols()), CuedTask(task, 30).examples(1)
     for name in ("known", "new"):
-        asked = made.questions[name]
+        asked = examples.questions[name]
         assert asked.tokens.shape == asked.cue.shape
         assert len(asked.tokens) == len(asked.right) == len(asked.wrong) == 30
         assert (asked.tokens[:, 0] == 0).all()
-        assert max(asked.tokens.max(), asked.right.max(), asked.wrong.max()) < made.symbols
+        assert max(asked.tokens.max(), asked.right.max(), asked.wrong.max()) < symbols
         assert not (asked.wrong == asked.right[:, None]).any()
-    assert made.sentences.max() < made.symbols
+    assert examples.sentences.max() < symbols
 
 
 def test_a_rule_is_closed_by_the_symbol_of_its_own_kind_and_new_conduits_are_not_in_training() -> None:
-    made = lesson("rules", 3, 50)
-    conduits = {row[3:-1] for row in taught(made)}
+    examples = CuedTask("rules", 50).examples(3)
+    conduits = {row[3:-1] for row in taught(examples)}
     for name in ("known", "new"):
-        asked = made.questions[name]
+        asked = examples.questions[name]
         opened = asked.tokens[asked.cue]
         assert {*opened.tolist()} == {RULES.open + 1, RULES.open + 3}
         np.testing.assert_array_equal(asked.right, opened + 1)
@@ -44,12 +45,12 @@ def test_a_rule_is_closed_by_the_symbol_of_its_own_kind_and_new_conduits_are_not
 
 
 def test_the_cue_of_a_lookup_table_decides_the_result_and_new_compositions_are_not_in_training() -> None:
-    made, functions = lesson("lookup", 0, 64), LookupTask().functions()
+    examples, functions = CuedTask("lookup", 64).examples(0), LookupTask().functions()
     splits = LookupTask().splits()
     names = sorted({s for rows in splits.values() for row in rows for s in (*row.inputs, *row.outputs)})
-    trained = taught(made)
+    trained = taught(examples)
     for name in ("known", "new"):
-        asked = made.questions[name]
+        asked = examples.questions[name]
         for tokens, cue, right in zip(asked.tokens, asked.cue, asked.right, strict=True):
             table, before = (names[number - 1] for number in tokens[cue])
             assert functions[table][before] == names[right - 1]
@@ -57,15 +58,15 @@ def test_the_cue_of_a_lookup_table_decides_the_result_and_new_compositions_are_n
 
 
 def test_the_verb_agrees_with_the_cue_past_more_nouns_than_training_had() -> None:
-    made, words = lesson("agreement", 2, 20), AgreementTask().words
-    known, new = (made.questions[name] for name in ("known", "new"))
-    assert known.tokens.shape[1] <= made.sentences.shape[1] < new.tokens.shape[1]
+    examples, words = CuedTask("agreement", 20).examples(2), AgreementTask().words
+    known, new = (examples.questions[name] for name in ("known", "new"))
+    assert known.tokens.shape[1] <= examples.sentences.shape[1] < new.tokens.shape[1]
     for subject, verb in zip(new.tokens[new.cue], new.right, strict=True):
         assert words[subject].endswith("s") != words[verb].endswith("s")  # keys fall, a key falls
 
 
 def test_skill_is_what_goes_beyond_chance() -> None:
-    asked = lesson("lookup", 0, 40).questions["new"]
+    asked = CuedTask("lookup", 40).examples(0).questions["new"]
     logits = torch.zeros(40, 50)
     logits[torch.arange(40), torch.from_numpy(asked.right)] = 1.0
     assert looking._skill(asked, logits) == 1
@@ -75,14 +76,21 @@ def test_skill_is_what_goes_beyond_chance() -> None:
 
 @pytest.mark.parametrize("cell", ["elman", "lstm", "gru", "nested_lstm"])
 def test_every_analysis_answers_for_every_cell(cell: str) -> None:
-    made = lesson("rules", 0, 16)
+    task = CuedTask("rules", 16)
     config = LanguageModelConfig(cell=cell, embedding=6, hidden=5, cell_limit=0.9)
-    model = StackedLanguageModel(made.symbols, config, [0], torch.float64).replica(0)
-    found = looking.look(model, made.questions, 2)
-    assert set(found) == set(MEASURES)
-    missing = {name for name, value in found.items() if value is None}
+    model = StackedLanguageModel(len(task.symbols()), config, [0], torch.float64).replica(0)
+    answers = looking.look(model, task.examples(0).questions, 2)
+    assert set(answers) == set(MEASURES)
+    missing = {name for name, value in answers.items() if value is None}
     assert missing == ({"gates"} if cell == "elman" else set())
-    assert all(np.isfinite(value) for value in found.values() if value is not None)
+    assert all(np.isfinite(value) for value in answers.values() if value is not None)
     for name in ("connectivity, cue", "connectivity, rest", "functional groups, read", "functional groups, units"):
-        assert 0 < (found[name] or 0) <= 1
-    assert (found["interdependence"] or 0) > 1e-6
+        assert 0 < (answers[name] or 0) <= 1
+    assert (answers["interdependence"] or 0) > 1e-6
+
+
+def test_how_networks_are_looked_at_is_no_part_of_their_training() -> None:
+    study = MatrixStudy()
+    few, more = (study.jobs(study.resolve("smoke", {"jacobians": number})) for number in (2, 3))
+    assert [job.needs for job in few] == [job.needs for job in more]
+    assert not {job.request.id for job in few} & {job.request.id for job in more}

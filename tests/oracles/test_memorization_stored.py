@@ -12,11 +12,11 @@ import pytest
 
 from rote.claims import judge
 from rote.errors import DamagedFileError, UsageError
-from rote.studies.memorization import measures, published, stored_data
-from rote.studies.memorization.measures import Words
-from rote.studies.memorization.stored_accuracy import denominators, derive, difference_of_shares
-from rote.studies.memorization.stored_claims import CLAIMS
-from rote.studies.memorization.stored_tables import all_tables, smoothed
+from rote.studies.memorization import previous_words, published, stored_data
+from rote.studies.memorization.previous_words import Words
+from rote.studies.memorization.stored import CLAIMS
+from rote.studies.memorization.stored_data import denominators, derive
+from rote.studies.memorization.stored_tables import all_tables, difference_of_shares, smoothed
 
 ORIGINALS = Path(os.environ.get("ROTE_DATA", ""), "distill_memorization")
 needs_originals = pytest.mark.skipif(
@@ -64,7 +64,7 @@ def test_share_and_reach_are_those_of_counting_character_by_character():
     text = " one of the three words a is short"
     values = np.tril(np.random.default_rng(0).random((len(text), len(text))))
     words = Words.find(text)
-    share, reach = measures.share_on_previous_words(values, words), measures.reach(values, words)
+    share, reach = previous_words.share_on_previous_words(values, words), previous_words.reach(values, words)
     for output in range(len(text)):
         expected = brute_force(text, values, output)
         if output < len(" one"):
@@ -73,7 +73,7 @@ def test_share_and_reach_are_those_of_counting_character_by_character():
         else:
             assert share[output] == pytest.approx(expected[0], abs=1e-14)
             assert reach[output] == pytest.approx(expected[1], abs=1e-12)
-        by_word = measures.share_by_word(values, words, output)
+        by_word = previous_words.share_by_word(values, words, output)
         assert by_word == pytest.approx([expected[2][word] for word in range(len(by_word))], abs=1e-14)
     assert [words.known[i] for i in range(7)] == [0, 1, 2, 3, 0, 1, 2]
     assert words.names[words.of[10]] == "the"
@@ -82,13 +82,13 @@ def test_share_and_reach_are_those_of_counting_character_by_character():
 def test_an_output_without_any_gradient_draws_on_nothing_and_is_no_nan():
     words = Words.find(" ab cd")
     values = np.zeros((6, 6))
-    assert measures.share_on_previous_words(values, words)[3:].tolist() == [0.0, 0.0, 0.0]
-    assert measures.share_by_word(values, words, 5).tolist() == [0.0, 0.0]
+    assert previous_words.share_on_previous_words(values, words)[3:].tolist() == [0.0, 0.0, 0.0]
+    assert previous_words.share_by_word(values, words, 5).tolist() == [0.0, 0.0]
 
 
 def test_words_in_use_counts_equal_shares():
-    assert measures.words_in_use(np.array([0.25] * 4)) == pytest.approx(4)
-    assert measures.words_in_use(np.array([0.0, 1.0])) == pytest.approx(1)
+    assert previous_words.words_in_use(np.array([0.25] * 4)) == pytest.approx(4)
+    assert previous_words.words_in_use(np.array([0.0, 1.0])) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("text", ["no space before it", " two  spaces", " a space after it ", ""])

@@ -12,19 +12,21 @@ import torch
 
 from rote.claims import judge
 from rote.errors import UsageError
+from rote.laboratory.aggregate import collected
+from rote.laboratory.orders import Order
+from rote.laboratory.perform import perform
 from rote.models import AutocompleteConfig, AutocompleteModel
-from rote.store import Column, Table
-from rote.studies.memorization import baseline, looking
-from rote.studies.memorization.autocomplete import AutocompleteStudy
+from rote.store import Column, Store, Table
+from rote.studies.memorization import autocomplete_accuracy as counting
+from rote.studies.memorization import autocomplete_training as looking
+from rote.studies.memorization.autocomplete import AutocompleteRecipe, AutocompleteStudy, MemorizationConfig
 from rote.studies.memorization.autocomplete_claims import CLAIMS, ahead, letters
 from rote.studies.memorization.autocomplete_tables import _letters, _outside
-from rote.studies.memorization.measures import Words
+from rote.studies.memorization.previous_words import Profile, Words
 from rote.studies.memorization.published import CELLS, PARAGRAPH
-from rote.studies.memorization.settings import MemorizationConfig
-from rote.studies.memorization.tables import Profile
-from rote.studies.summaries import collected
 from rote.tasks.alphabet import decode, encode
 from rote.tasks.autocomplete import AutocompleteTask
+from rote.training import TrainingConfig
 
 TASK = AutocompleteTask("bundled", 30_000, 80, 150)
 
@@ -41,7 +43,7 @@ def model(request, text) -> AutocompleteModel:
 
 def test_ranks_by_prefix_are_those_of_counting_the_more_frequent_words():
     words, frequencies = ("to", "the", "then", "a", "they"), np.array([5, 9, 2, 7, 9])
-    ranks = baseline.prefix_ranks(words, frequencies)
+    ranks = counting.prefix_ranks(words, frequencies)
     for index, word in enumerate(words):
         for k in range(len(word) + 1):
             others = [
@@ -53,7 +55,7 @@ def test_ranks_by_prefix_are_those_of_counting_the_more_frequent_words():
 
 
 def test_hits_of_counting_are_those_of_asking_at_every_character(text):
-    hits, positions = baseline.prefix_hits(text, 12)
+    counts = counting.prefix_hits(text, 12)
     order = sorted(range(2, len(text.vocabulary)), key=lambda i: (-text.frequencies[i], i))
     expected, asked, total = Counter(), Counter(), 0
     for number in text.splits["test"][:12]:
@@ -67,9 +69,9 @@ def test_hits_of_counting_are_those_of_asking_at_every_character(text):
                 asked[k] += 1
                 for top in range(3):
                     expected[top, k] += word in best[: top + 1]
-    assert positions.tolist() == [asked[k] for k in range(baseline.KNOWN)]
-    assert hits.tolist() == [[expected[top, k] for k in range(baseline.KNOWN)] for top in range(3)]
-    assert positions[0] == total > 50
+    assert counts.positions.tolist() == [asked[k] for k in range(counting.KNOWN)]
+    assert counts.hits.tolist() == [[expected[top, k] for k in range(counting.KNOWN)] for top in range(3)]
+    assert counts.positions[0] == total > 50
 
 
 def test_the_loss_of_frequencies_is_the_mean_over_characters(text):
@@ -80,7 +82,7 @@ def test_the_loss_of_frequencies_is_the_mean_over_characters(text):
         batch = text.batch(np.array([number]))
         for word in decode(batch.tokens[0].tolist()).split():
             losses += [-np.log(weight[word] / total)] * (len(word) + 1) if word in weight else []
-    assert baseline.frequency_loss(text, 5) == pytest.approx(np.mean(losses), abs=1e-12)
+    assert counting.frequency_loss(text, 5) == pytest.approx(np.mean(losses), abs=1e-12)
 
 
 def one_hot_gradient(model: AutocompleteModel, tokens: torch.Tensor, output: int, target: int) -> np.ndarray:
@@ -139,16 +141,56 @@ def test_ratios_by_distance():
     assert looking.lag_ratios(values, (4,)) == {4: pytest.approx(np.log10(expected))}
 
 
+def runs(study: AutocompleteStudy, overrides: dict[str, object]) -> dict[str, tuple[str, str, str, tuple[int, ...]]]:
+    """The trainings and measurements of a study by their identity: name, kind, cell, seeds."""
+    jobs = [job for top in study.jobs(study.resolve("smoke", overrides)) for job in top.all()]
+    return {j.request.id: (j.request.study, j.request.part, j.request.label, j.request.seeds) for j in jobs}
+
+
 def test_a_run_is_found_again_by_what_it_depends_on_alone():
     study = AutocompleteStudy()
-    few = study.resolve("smoke", {"seeds": 2})
-    more = study.resolve("smoke", {"seeds": 3, "cells": ("gru", "lstm"), "initial.seeds": 3})
-    ids = {request.id: request for request in study.requests(few)}
-    both = [ids[request.id] for request in study.requests(more) if request.id in ids]
-    parts = {(part, (seed,)) for part in ("gru", "lstm", "untrained gru", "untrained lstm") for seed in (0, 1)}
-    assert {(request.part, request.seeds) for request in both} == {*parts, ("text", ())}
-    other = study.resolve("smoke", {"training.learning_rate": 0.5})
-    assert {r.part for r in study.requests(other) if r.id in ids} == {*(f"untrained {cell}" for cell in CELLS), "text"}
+    few = runs(study, {"seeds": 2})
+    more = runs(study, {"seeds": 3, "cells": ("gru", "lstm"), "initial.seeds": 3})
+    untrained = {("autocomplete-untrained", "measurement", cell, (seed,)) for cell in CELLS for seed in (0, 1)}
+    text = ("autocomplete-text", "measurement", "", ())
+    trained = {("autocomplete", "training", cell, (seed,)) for cell in CELLS for seed in (0, 1)}
+    measured = {("autocomplete", "measurement", cell, (seed,)) for cell in CELLS for seed in (0, 1)}
+    assert set(few.values()) == {*untrained, text, *trained, *measured}
+    both = {few[run] for run in more if run in few}
+    assert both == {run for run in few.values() if run[2] != "nested_lstm"}
+    other = runs(study, {"seeds": 2, "training.learning_rate": 0.5})
+    assert {few[run] for run in other if run in few} == {*untrained, text}
+
+
+@pytest.mark.parametrize("measuring", [{"tested": 5}, {"looked_at": 3}, {"initial.characters": 70}])
+def test_what_is_measured_later_is_no_part_of_a_training(measuring):
+    study = AutocompleteStudy()
+    before, after = runs(study, {}), runs(study, measuring)
+    assert {run for run, what in before.items() if what[1] == "training"} < set(after)
+    assert set(before) != set(after)
+
+
+def test_few_steps_of_a_training_are_kept_closer_at_its_beginning():
+    assert AutocompleteRecipe(training=TrainingConfig(steps=500)).snapshots() == {0, 100, 20, 4}
+    assert AutocompleteRecipe(training=TrainingConfig(steps=3)).snapshots() == {0}
+
+
+def test_the_network_of_a_run_is_the_one_that_was_trained(tmp_path):
+    """At the end and before any update, from what the store kept."""
+    recipe = AutocompleteRecipe(TASK, AutocompleteConfig("lstm", 7, 1), TrainingConfig(steps=5, batch=8))
+    (job,) = recipe.jobs((3,))
+    store = Store(tmp_path)
+    perform(store, Order(job.request, {}, "cpu"), "cpu", lambda done, total: None)
+    run = store.load(job.request.id)
+    (start,), (end,) = run.networks(step=0), run.networks()
+    expected = AutocompleteModel(recipe.model, end.outputs, 3)
+    assert all(torch.equal(a, b) for a, b in zip(start.model.parameters(), expected.parameters(), strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(end.model.parameters(), expected.parameters(), strict=True))
+    assert end.labels == {"cell": "lstm", "seed": 3, "step": 5}
+    assert (len(end.inputs), end.outputs) == (28, TASK.observations().vocabulary)
+    with torch.no_grad():
+        last = run.metrics()[-1]["loss"][0]
+        assert float(end.model.loss(TASK.observations().validation(5, 8))) == last
 
 
 def test_auto_takes_text8_where_it_is_and_else_what_the_package_has(monkeypatch, tmp_path):
@@ -165,13 +207,14 @@ def test_the_paper_preset_is_the_published_setting():
     assert (config.task.words, config.task.length, config.task.characters) == (2**14, 200, None)
     assert (config.training.steps, config.training.batch, config.training.learning_rate) == (14278, 64, 0.001)
     assert (config.training.optimizer, config.softmax.kind) == ("adam", "exact")
-    shapes = {cell: (config.model_of(cell).units, config.model_of(cell).layers) for cell in config.cells}
+    models = {cell: config.recipe(cell).model for cell in config.cells}
+    shapes = {cell: (model.units, model.layers) for cell, model in models.items()}
     assert shapes == {"gru": (600, 2), "lstm": (600, 2), "nested_lstm": (600, 1)}
 
 
-@pytest.mark.parametrize("cells", [(), ("gru", "gru"), ("elman",)])
+@pytest.mark.parametrize("cells", [(), ("elman",)])
 def test_cells_that_are_not_those_of_the_source_are_refused(cells):
-    with pytest.raises(UsageError, match="'cells' must name some of gru, lstm, nested_lstm, each once"):
+    with pytest.raises(UsageError, match="'cells' must name some of gru, lstm, nested_lstm"):
         MemorizationConfig(cells=cells)
 
 
@@ -236,10 +279,10 @@ def test_what_no_model_can_get_right_is_padding_and_unknown_words():
 def test_tables_of_runs_are_joined_by_the_names_of_their_columns():
     class Finished:
         def __init__(self, *tables: Table) -> None:
-            self.found = {made.name: made for made in tables}
+            self.by_name = {table.name: table for table in tables}
 
         def tables(self) -> dict[str, Table]:
-            return self.found
+            return self.by_name
 
     first, second = (
         table("t", "cell", "loss", rows=[("GRU", 1.0)]),
@@ -254,7 +297,8 @@ def test_a_text_of_ones_own_with_another_content_is_another_run(tmp_path) -> Non
 
     def ids() -> list[str]:
         config = study.resolve("smoke", {"task.text": str(file), "task.characters": 2000})
-        return [request.id for request in study.requests(config) if not request.part.startswith("untrained")]
+        jobs = [job for top in study.jobs(config) for job in top.all()]
+        return [job.request.id for job in jobs if job.request.study != "autocomplete-untrained"]
 
     file.write_text("many years ago a boy and a girl lived by the sea " * 100)
     first = ids()

@@ -148,7 +148,7 @@ def test_the_picture_grid_runs_x1_fastest_from_edge_to_edge() -> None:
 
 @pytest.mark.parametrize("wrong", [{"points": 0}, {"points": -3}])
 def test_a_training_set_without_points_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="'points' of PlaneTask must be at least 1"):
+    with pytest.raises(UsageError, match="'points' must be at least 1"):
         PlaneTask(**wrong)
 
 

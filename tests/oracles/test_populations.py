@@ -10,17 +10,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_programs import Line, trained
+from small_programs import trained
 from torch import Tensor, nn
 
 from rote.models import MLPConfig, StackedMLP
-from rote.studies.resistance.plane import PlaneConfig
-from rote.studies.resistance.plane_training import PlaneProgram
-from rote.tasks.plane import PlaneTask
-from rote.training import Program, TrainingConfig, split_seeds
+from rote.studies.resistance.plane import PlaneRecipe
+from rote.training import Program, TrainingConfig
 from rote.training.early_stopping import EarlyStopping
 from rote.training.loop import clip_gradients
-from rote.training.population import EngineTimes, time_engines
 
 
 class Stacked(Program):
@@ -139,7 +136,7 @@ def test_weights_start_uniform_within_glorots_limit_and_biases_at_zero() -> None
 
 def population(seeds: tuple[int, ...], dtype: Any, folder: Path) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
     training = TrainingConfig(steps=200, batch=10, learning_rate=0.1, momentum=0.5, clip=1.0, dtype=dtype)
-    program = PlaneProgram(PlaneTask(), PlaneConfig(training=training), seeds, "cpu")
+    program = PlaneRecipe(training=training).program(seeds, "cpu")
     return program.model.state_dict(), trained(program, training, folder)
 
 
@@ -150,7 +147,7 @@ def test_a_stacked_population_is_the_same_population_as_one_seed_at_a_time(
     """Batched and single products round differently: after 200 updates by 1e-15 in float64 and 5e-7 in float32."""
     seeds = (0, 3, 8, 21, 34)
     together, rows = population(seeds, dtype, tmp_path)
-    for replica, (seed,) in enumerate(split_seeds(seeds, "processes")):
+    for replica, seed in enumerate(seeds):
         alone, own_rows = population((seed,), dtype, tmp_path)
         for name, value in together.items():
             torch.testing.assert_close(value[replica], alone[name][0], rtol=0, atol=tolerance)
@@ -158,35 +155,6 @@ def test_a_stacked_population_is_the_same_population_as_one_seed_at_a_time(
             assert row["step"] == own["step"]
             assert row["loss"][replica] == pytest.approx(own["loss"][0], abs=tolerance)
     assert len({value.sum().item() for value in together["weights.0"]}) == len(seeds)
-
-
-def test_seeds_are_split_into_one_run_or_one_run_each() -> None:
-    assert split_seeds(range(3), "stacked") == [(0, 1, 2)]
-    assert split_seeds(range(3), "processes") == [(0,), (1,), (2,)]
-
-
-@pytest.mark.parametrize(
-    ("stacked", "processes", "faster"), [(1, 2, "stacked"), (2, 2, "stacked"), (3, 2, "processes")]
-)
-def test_the_faster_engine_is_chosen(stacked: float, processes: float, faster: str) -> None:
-    assert EngineTimes(stacked, processes).faster == faster
-
-
-def test_timing_the_engines_measures_all_seeds_together_and_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rote.training import population as module
-
-    made: list[tuple[int, ...]] = []
-
-    def make(seeds: Any) -> Program:
-        made.append(tuple(seeds))
-        return Line()
-
-    per_update = iter([0.5, 0.1])
-    monkeypatch.setattr(module, "_seconds_per_update", lambda *_: next(per_update))
-    times = time_engines(make, TrainingConfig(steps=10), range(5), workers=2)
-    assert made == [(0, 1, 2, 3, 4), (0,)]
-    assert times.stacked == pytest.approx(0.5 * 10)
-    assert times.processes == pytest.approx(module.PROCESS_START + 0.1 * 10 * 3)  # three rounds of two workers
 
 
 # --- early stopping ----------------------------------------------------------------------------------------------

@@ -208,8 +208,8 @@ class TestTest:
         ({"vocabulary": 50, "close_symbol": 50}, r"must differ. Both are 50"),
         ({"vocabulary": 2, "conduit": 3, "conduits": 9}, r"9 different ones, .* 2\^3 = 8"),
         ({"copies": 5}, r"needs a set: give 'conduits'. Got 5 copies of no set"),
-        ({"vocabulary": 0}, "'vocabulary' of RulesTask must be at least 1"),
-        ({"conduit": -1}, "'conduit' of RulesTask must be at least 0"),
+        ({"vocabulary": 0}, "'vocabulary' must be at least 1"),
+        ({"conduit": -1}, "'conduit' must be at least 0"),
         (
             {"conduits": 100, "copies": 1000, "generator": "as_published"},
             r"1000 rules and 100000 copies to a grid of 1000000 / 10 = 100000 places",

@@ -12,10 +12,9 @@ from torch.nn.functional import cross_entropy
 from rote.cells import LSTMCell
 from rote.cells.lstm_training import run_lstm
 from rote.models import StackedTranslator, TranslatorConfig
-from rote.models.ragged import run_ragged
-from rote.studies.resistance.scan import ScanConfig
+from rote.models.packed_pairs import run_ragged
+from rote.studies.resistance.scan import ScanRecipe
 from rote.studies.resistance.scan_information import _told, measure_information
-from rote.studies.resistance.scan_training import ScanProgram
 from rote.tasks.scan_examples import ACTIONS, END, ScanTask, encoded, templates
 from rote.training import TrainingConfig
 
@@ -24,8 +23,8 @@ TRAINING = TrainingConfig(steps=6, batch=24, optimizer="adam", learning_rate=0.0
 
 
 def program_of(seeds=(0, 1, 2), setting="original", cell="lstm", **options):
-    config = ScanConfig(model=replace(SMALL, cell=cell), training=TRAINING, sample=40, **options)
-    return ScanProgram(ScanTask(setting=setting), config, seeds, "cpu")
+    recipe = ScanRecipe(ScanTask(setting=setting), replace(SMALL, cell=cell), TRAINING, sample=40, **options)
+    return recipe.program(seeds, "cpu")
 
 
 def plain_models(program):
@@ -177,10 +176,8 @@ def test_a_seed_is_the_same_network_alone_and_in_a_population_whatever_the_rando
 @pytest.fixture(scope="module")
 def half_trained():
     """Models that get some commands right and others wrong."""
-    config = ScanConfig(
-        model=TranslatorConfig(embedding=8, hidden=6), training=replace(TRAINING, batch=48, dtype="float32"), sample=64
-    )
-    program = ScanProgram(ScanTask(), config, (0, 1), "cpu")
+    training = replace(TRAINING, batch=48, dtype="float32")
+    program = ScanRecipe(ScanTask(), TranslatorConfig(embedding=8, hidden=6), training, 64).program((0, 1), "cpu")
     optimizer = torch.optim.Adam(program.model.parameters(), 0.02)
     for step in range(150):
         optimizer.zero_grad()

@@ -83,18 +83,18 @@ def test_items_have_the_structure_and_the_attractors_that_were_asked_for(structu
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: AgreementTask(nouns=0), "'nouns' of AgreementTask must be at least 1. Got 0"),
-        (lambda: AgreementTask(verbs=99), "'verbs' of AgreementTask must be at most 10. Got 99"),
-        (lambda: AgreementTask(depth=-1), "'depth' of AgreementTask must be at least 0"),
-        (lambda: AgreementTask(relatives=1.5), "'relatives' of AgreementTask must be a share, 0 to 1. Got 1.5"),
+        (lambda: AgreementTask(nouns=0), "'nouns' must be at least 1. Got 0"),
+        (lambda: AgreementTask(verbs=99), "'verbs' must be at most 10. Got 99"),
+        (lambda: AgreementTask(depth=-1), "'depth' must be at least 0"),
+        (lambda: AgreementTask(relatives=1.5), "'relatives' must be a share, 0 to 1. Got 1.5"),
         (lambda: AgreementTask().training(0, 0), "'sentences' must be at least 1. Got 0"),
         (lambda: AgreementTask().items(0, "phrases", 0, "opposite", 5), "At depth 0 there is no noun"),
         (lambda: AgreementTask().items(0, "phrases", 1000, "mixed", 5), "'depth' must be 0 to 50 phrases. Got 1000"),
         (lambda: AgreementTask().items(0, "object relative", 2, "mixed", 5), "depth 1. Got depth 2"),
-        (lambda: SelectionTask(()), "'gaps' of SelectionTask must name at least one gap"),
-        (lambda: SelectionTask((13,)), "A gap must have 1 to 12 words between noun and object. Got 13"),
-        (lambda: SelectionTask().items(0, 0, 5), "A gap must have 1 to 12 words between noun and object. Got 0"),
-        (lambda: SelectionTask(variants=4), "'variants' of SelectionTask must be at most 3. Got 4"),
+        (lambda: SelectionTask(()), "'gaps' must name at least one. Got none"),
+        (lambda: SelectionTask((13,)), "must be 1 to 12 words between noun and object. Got 13"),
+        (lambda: SelectionTask().items(0, 0, 5), "must be 1 to 12 words between noun and object. Got 0"),
+        (lambda: SelectionTask(variants=4), "'variants' must be at most 3. Got 4"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message) -> None:

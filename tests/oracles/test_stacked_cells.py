@@ -37,7 +37,7 @@ def test_stacked_equals_one_after_the_other(kind, options, biases, batch):
     gradient, inputs.grad = inputs.grad.clone(), None
 
     for replica, cell in enumerate(singles):
-        alone, end = Recurrent([cell])(inputs[replica], lengths[replica])
+        alone, end = Recurrent([cell])(inputs[replica], lengths=lengths[replica])
         ((alone * weights[replica]).sum() + sum(state.sum() for state in end[0])).backward()
         torch.testing.assert_close(hidden[replica], alone, rtol=1e-12, atol=1e-12)
         for ours, theirs in zip(final, end[0], strict=True):

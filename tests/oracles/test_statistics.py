@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.claims import (
+    Assertion,
     Claim,
     Criterion,
     Estimate,
-    Measurement,
     above,
     below,
     difference,
@@ -281,9 +281,9 @@ MEANS = {"r": "reproduced", "p": "partly", "n": "not reproduced", "i": "inconclu
 
 
 def claim(main: str, control: str = "", contrast: str = "", n: int = 8) -> Claim:
-    def measurement(letter: str, role: Any, number: int) -> Measurement:
+    def measurement(letter: str, role: Any, number: int) -> Assertion:
         estimate = interval(*GIVES[letter], n)
-        return Measurement(f"{role} {number}", lambda tables: estimate, above(0.5, at_all=0.0), role)
+        return Assertion(f"{role} {number}", lambda tables: estimate, above(0.5, at_all=0.0), role)
 
     parts = [("main", main), ("control", control), ("contrast", contrast)]
     measurements = tuple(
@@ -353,7 +353,7 @@ def test_a_measurement_reads_the_tables_it_is_given() -> None:
     from rote.store import Column, Table
 
     table = Table.make("seeds", "", [Column("wrong")], [{"wrong": value} for value in (1.0, 2.0, 3.0, 4.0, 5.0)])
-    measured = Measurement("m", lambda tables: mean(tables["seeds"].column("wrong")), above(0.5))
+    measured = Assertion("m", lambda tables: mean(tables["seeds"].column("wrong")), above(0.5))
     verdict = judge(Claim("c", "s", "p", "x", "y", (measured,)), {"seeds": table})
     assert verdict.evidence[0].estimate == mean([1.0, 2.0, 3.0, 4.0, 5.0])
     assert verdict.outcome == "reproduced"

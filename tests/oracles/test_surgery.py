@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rote.analyses import prune, strong_neurons, trace
 from rote.cells import Cell, LSTMCell, Recurrent
-from rote.models.sequence import SequenceModel, adapt
+from rote.models import SequenceModel, adapt
 
 
 def links_by_loops(cell: Cell) -> list[tuple[float, int, int | None]]:

@@ -50,8 +50,9 @@ def test_tags_and_classes_of_a_padded_batch_are_those_of_each_row_alone(cell, la
     """Catches a state that was read behind a row's end, directions in the wrong order, or a mixed-up layer."""
     model = build(cell=cell, layers=layers, bidirectional=both)
     tokens, lengths = batch()
-    reference, logits, classes = in_torch(model), model(tokens, lengths), model.classify(tokens, lengths)
-    flat = model.at_words(tokens, lengths)
+    reference, logits = in_torch(model), model(tokens, lengths=lengths)
+    classes = model.classify(tokens, lengths=lengths)
+    flat = model.at_words(tokens, lengths=lengths)
     assert torch.equal(flat, logits[torch.from_numpy(mask_of(LENGTHS))])
     for row, length in enumerate(LENGTHS):
         with torch.no_grad():
@@ -67,8 +68,8 @@ def test_every_cell_makes_a_model_that_all_analyses_take(cell):
     check_model(model)
     one = build(cell=cell)
     tokens, lengths = batch()
-    shown = rote.trace(one, tokens, lengths).logits[torch.arange(len(lengths)), lengths - 1]
-    torch.testing.assert_close(shown, one.classify(tokens, lengths), rtol=0, atol=1e-14)
+    shown = rote.trace(one, tokens, lengths=lengths).logits[torch.arange(len(lengths)), lengths - 1]
+    torch.testing.assert_close(shown, one.classify(tokens, lengths=lengths), rtol=0, atol=1e-14)
     assert float(rote.decompose(one, tokens, [(0, 1)], lengths=lengths).error.max()) < 1e-12
     assert rote.connectivity(one, tokens).values.shape == (4, 5, 5)
 
@@ -76,7 +77,7 @@ def test_every_cell_makes_a_model_that_all_analyses_take(cell):
 def test_padding_has_no_vector_and_gets_no_gradient():
     model = build(cell="lstm")
     tokens, lengths = batch()
-    model.at_words(tokens, lengths, packed=False).sum().backward()
+    model.at_words(tokens, lengths=lengths, packed=False).sum().backward()
     assert not model.embedding.weight[PADDING].any()
     assert not model.embedding.weight.grad[PADDING].any()
 
@@ -85,8 +86,8 @@ def test_what_stands_behind_a_row_changes_nothing_when_packed_and_something_when
     model = build(cell="elman", bidirectional=True)
     tokens, lengths = batch()
     other = tokens.masked_fill(~torch.from_numpy(mask_of(LENGTHS)), 5)
-    assert torch.equal(model.classify(tokens, lengths), model.classify(other, lengths))
-    unpacked = [model.at_words(given, lengths, packed=False) for given in (tokens, other)]
+    assert torch.equal(model.classify(tokens, lengths=lengths), model.classify(other, lengths=lengths))
+    unpacked = [model.at_words(given, lengths=lengths, packed=False) for given in (tokens, other)]
     assert not torch.equal(*unpacked)
 
 
@@ -94,7 +95,7 @@ def test_what_stands_behind_a_row_changes_nothing_when_packed_and_something_when
 def test_lengths_that_torch_packs_without_a_word_are_refused(lengths):
     tokens, _ = batch()
     with pytest.raises(UsageError, match="'lengths' must"):
-        build(cell="lstm").classify(tokens, torch.tensor(lengths))
+        build(cell="lstm").classify(tokens, lengths=torch.tensor(lengths))
 
 
 def test_word_dropout_reads_words_as_unknown_but_never_padding():
@@ -104,7 +105,7 @@ def test_word_dropout_reads_words_as_unknown_but_never_padding():
     model.embed = lambda given: seen.append(given) or TextModel.embed(model, given)
     torch.manual_seed(0)
     for _ in range(200):
-        model.train().classify(tokens, lengths)
+        model.train().classify(tokens, lengths=lengths)
     dropped = torch.stack(seen) != tokens
     words = tokens != PADDING
     assert torch.stack(seen)[dropped].unique().tolist() == [UNKNOWN]
@@ -112,7 +113,7 @@ def test_word_dropout_reads_words_as_unknown_but_never_padding():
     share = float(dropped[:, words & (tokens != UNKNOWN)].double().mean())
     assert share == pytest.approx(0.5, abs=0.05)
     seen.clear()
-    model.eval().classify(tokens, lengths)
+    model.eval().classify(tokens, lengths=lengths)
     assert torch.equal(seen[0], tokens)
 
 
@@ -120,9 +121,9 @@ def test_word_dropout_reads_words_as_unknown_but_never_padding():
 def test_dropout_acts_in_training_only(name):
     plain, model = build(cell="lstm"), build(cell="lstm", **{name: 0.5})
     tokens, lengths = batch()
-    assert torch.equal(model.classify(tokens, lengths), plain.classify(tokens, lengths))
+    assert torch.equal(model.classify(tokens, lengths=lengths), plain.classify(tokens, lengths=lengths))
     torch.manual_seed(0)
-    assert not torch.equal(model.train().classify(tokens, lengths), plain.classify(tokens, lengths))
+    assert not torch.equal(model.train().classify(tokens, lengths=lengths), plain.classify(tokens, lengths=lengths))
 
 
 def test_dropout_between_layers_needs_two_of_them():
@@ -145,7 +146,7 @@ def test_a_seed_is_the_same_network_in_either_precision_and_whatever_was_drawn_b
 def test_the_averaging_network_does_not_see_order_or_padding():
     model = WordAverage(WORDS, OUTPUTS, TextModelConfig(embedding=3, hidden=4, layers=2), dtype=torch.float64)
     tokens, lengths = batch()
-    found = model.classify(tokens, lengths)
+    found = model.classify(tokens, lengths=lengths)
     for row, length in enumerate(LENGTHS):
         own = tokens[row, :length].flip(0)
         values = model.embedding(own).mean(0)
@@ -160,7 +161,7 @@ def test_word_dropout_of_the_averaging_network_leaves_words_out_and_keeps_one():
     tokens, lengths = torch.tensor([[2, 3]]), torch.tensor([2])
 
     def said(given, ends):
-        return model.classify(given, ends).detach().numpy().tobytes()
+        return model.classify(given, lengths=ends).detach().numpy().tobytes()
 
     model.eval()
     known = {said(tokens[:, :1], lengths // 2), said(tokens[:, 1:], lengths // 2), said(tokens, lengths)}
@@ -174,7 +175,7 @@ def test_word_dropout_of_the_averaging_network_leaves_words_out_and_keeps_one():
 def test_the_feed_forward_model_sees_the_last_words_and_nothing_else():
     model = WindowModel(WORDS, OUTPUTS, TextModelConfig(embedding=3, hidden=4), dtype=torch.float64, window=2)
     tokens, lengths = batch()
-    found, place = model.at_words(tokens, lengths), 0
+    found, place = model.at_words(tokens, lengths=lengths), 0
     for row, length in enumerate(LENGTHS):
         for step in range(length):
             before = model.embedding(tokens[row, step - 1]) if step else torch.zeros(3, dtype=torch.float64)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from small_programs import Line, trained
 
-from rote.errors import RunFailedError
-from rote.training import TrainingConfig
+from rote.errors import RunFailedError, SettingError
+from rote.training import EpochTraining, TrainingConfig
 
 
 def sgd(momentum: float) -> Callable[..., np.ndarray]:
@@ -107,6 +107,16 @@ def test_the_first_and_the_last_step_are_always_recorded_and_no_step_beyond(
     steps: int, every: int | None, expected: list[int]
 ) -> None:
     assert TrainingConfig(steps=steps, record_every=every).recorded_steps() == expected
+
+
+def test_epochs_are_updates_over_the_examples_and_the_last_one_is_measured() -> None:
+    training = EpochTraining(batch=4, epochs=2.5, measure_every=1.0, learning_rate=0.3)
+    assert training.steps_per_epoch(10) == 3  # the last batch is smaller
+    assert training.measured(10) == {0: 0.0, 3: 1.0, 6: 2.0, 8: 2.5}  # 7.5 updates, to the even neighbor
+    assert (training.over(10).steps, training.over(10).learning_rate) == (8, 0.3)
+    assert EpochTraining(epochs=0.001).over(1).steps == 1  # there is always an update
+    with pytest.raises(SettingError, match=r"'measure_every' must be at least 0\.001"):
+        EpochTraining(measure_every=0.0)
 
 
 def test_only_the_steps_that_were_asked_for_are_measured(tmp_path: Path) -> None:

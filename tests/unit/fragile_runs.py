@@ -57,11 +57,11 @@ class Case:
     def program(self) -> Program:
         if self.name.startswith("fragile"):
             return Fragile(self.seeds[0])
-        from rote.studies.resistance.plane import PlaneConfig
+        from rote.models import MLPConfig
         from rote.studies.resistance.plane_training import PlaneProgram
         from rote.tasks.plane import PlaneTask
 
-        return PlaneProgram(PlaneTask(), PlaneConfig(training=self.training), self.seeds, "cpu")
+        return PlaneProgram(PlaneTask(), MLPConfig(), self.training, self.seeds, "cpu")
 
     def perform(self, store: Store, progress: Callable[[int, int], None] | None = None) -> Path:
         with store.open(self.request) as run:

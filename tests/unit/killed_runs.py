@@ -27,6 +27,7 @@ from reaper import Reaper
 from rote.errors import InterruptedRunError
 from rote.store import Column, Request, Store, Table, commit
 from rote.store.checkpoint import Checkpoints
+from rote.store.verify import repair, verify
 
 
 def start(action: Callable[[], object]) -> int:
@@ -103,10 +104,20 @@ def one_killing(
         rows = [row.status for row in store.runs()]
         if rows not in ([], ["interrupted"], ["damaged"], ["finished"]):
             return f"is listed as {rows}"
-        lost = work_lost(Checkpoints(store.folder(case.request)), calls[:at])
-        return lost or compare(finished(case, store), expected)
+        told = problems(store)
+        if done := store.finished(case.request):
+            lost = compare({name: (done.folder / name).read_bytes() for name in done.record.files}, expected)
+        else:
+            lost = work_lost(Checkpoints(store.folder(case.request)), calls[:at])
+        repair(store.root, verify(store.root))  # of what is to be resumed from, nothing may go
+        return told or lost or compare(finished(case, store), expected) or problems(store, ())
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+
+
+def problems(store: Store, allowed: tuple[str, ...] = ("interrupted", "leftover")) -> str:
+    """What verification tells beyond what a killed process may leave."""
+    return "; ".join(f"{finding.kind} {finding.path}" for finding in verify(store.root) if finding.kind not in allowed)
 
 
 def work_lost(checkpoints: Checkpoints, done: list[str]) -> str:
@@ -123,16 +134,21 @@ def work_lost(checkpoints: Checkpoints, done: list[str]) -> str:
 def storm(case: Case, folder: Path, count: int) -> dict[str, Any]:
     """Kill again and again, each time after a few more calls, until a run gets through."""
     expected = finished(case, Store(folder / "reference"))
+    most = 60 if case is EARLY else 120  # calls; to finish with several snapshots takes more than 60
     chance, wrong, killings = random.Random(1), [], []
     for number in range(count):
         store, attempts = Store(folder / f"storm-{number}"), 0
         store.root.mkdir()
         how = chance.choice(["kill", "kill", "half", "data lost", "all lost"])
         while attempts < 500:
-            code = killed(functools.partial(case.perform, store), store, how, chance.randrange(5, 60))
+            code = killed(functools.partial(case.perform, store), store, how, chance.randrange(5, most))
             if code != -signal.SIGKILL:
                 break
             attempts += 1
+            if store.finished(case.request):  # killed while its checkpoints were removed
+                repair(store.root, verify(store.root))
+                code = 0
+                break
         killings.append(attempts)
         problem = f"ended with {code}" if code else compare(essentials(store.folder(case.request)), expected)
         if problem:
@@ -188,56 +204,69 @@ def signalled(case: Case, folder: Path) -> dict[str, Any]:
 TOGETHER = [Request("killed", 1, "together", {}, (seed,)) for seed in range(2)]
 
 
-def perform_together(store: Store) -> None:
+def perform_together(store: Store, *, trained: bool = False) -> None:
     """Short runs as a worker has them: one sync for all that have ended, and one for their records."""
     commits = store.commits = commit.Commits(store.root, lambda run, error: None)
     for number, request in enumerate(TOGETHER):
         if store.finished(request) is None:
             with store.open(request, again=False) as run:
-                run.resume()
-                run.metrics.append({"step": number})
+                if run.resume() is None:
+                    run.metrics.append({"step": number})
+                    if trained:
+                        run.save(number, {"model": torch.ones(3) * number, "optimizer": torch.ones(9)})
                 run.finish([Table.make("seed", "Seed", [Column("seed")], [{"seed": number}])])
     commits.commit()
     commits.commit()
 
 
-def together(folder: Path, hows: tuple[str, ...]) -> dict[str, Any]:
+def together(folder: Path, hows: tuple[str, ...], *, trained: bool = False) -> dict[str, Any]:
     """Whatever moment it is, a run that says it is finished can be read, and the rest is computed again."""
     wrong, moments = [], dict.fromkeys(hows, 0)
     store = Store(folder / "reference")
     store.root.mkdir()
     with Reaper(store.root).watching() as reaper:
-        perform_together(store)
+        perform_together(store, trained=trained)
     expected = [essentials(store.folder(request)) for request in TOGETHER]
     for how in hows:
         for at in range(len(reaper.calls)):
             if matters(how, reaper.calls, at):
                 moments[how] += 1
-                problem = killed_together(Store(folder / f"{how} {at}"), how, at, expected)
+                problem = killed_together(Store(folder / f"{how} {at}"), how, at, reaper.calls, expected)
                 if problem:
                     wrong.append(f"{how} before call {at} ({reaper.calls[at]}): {problem}")
     return {"moments": moments, "calls": reaper.calls, "wrong": wrong}
 
 
-def killed_together(store: Store, how: str, at: int, expected: list[dict[str, bytes]]) -> str:
+def killed_together(store: Store, how: str, at: int, calls: list[str], expected: list[dict[str, bytes]]) -> str:
     store.root.mkdir()
-    code = killed(lambda: perform_together(store), store, how, at)
+    trained = any("checkpoint-" in call for call in calls)
+    code = killed(lambda: perform_together(store, trained=trained), store, how, at)
     if code != -signal.SIGKILL:
         return f"was not killed but ended with {code}"
     try:
-        for request in TOGETHER:
+        for number, request in enumerate(TOGETHER):
+            saved = (
+                f"replace checkpoint-{number:08d}.json" in calls[: max(at - 1, 0)]
+            )  # and synced, which is the next call
             if done := Store(store.root).finished(request):
-                done.tables(), done.metrics()
+                done.tables(), done.metrics(), done.checkpoint() if trained else None
+            elif saved and Checkpoints(store.folder(request)).steps() != [number]:
+                return f"the checkpoint of step {number} is lost"
+        if told := problems(store):
+            return told
         with Reaper(store.root).watching():  # whose sync of the file system does not wait for the disk
-            perform_together(Store(store.root))
-        return "" if [essentials(store.folder(request)) for request in TOGETHER] == expected else "differs"
+            perform_together(Store(store.root), trained=trained)
+        repair(store.root, verify(store.root))
+        same = [essentials(store.folder(request)) for request in TOGETHER] == expected
+        return problems(store, ()) if same else "differs"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
 
 def main() -> None:
-    if sys.argv[1] == "together":
-        print(json.dumps(together(Path(sys.argv[2]), ("kill", "data lost", "all lost"))))
+    if sys.argv[1].startswith("together"):
+        hows = ("kill", "data lost", "all lost")
+        print(json.dumps(together(Path(sys.argv[2]), hows, trained=sys.argv[1].endswith("trained"))))
         return
     torch.set_num_threads(1)
     os.environ["ROTE_CHECKPOINT_SECONDS"] = "0"

@@ -42,7 +42,8 @@ def finish(store: Store, **changes: Any) -> FinishedRun:
     with store.open(request, {"steps": "8"}) as run:
         for step in range(3):
             run.metrics.append({"step": step, "loss": [0.5 / (step + 1), 1e-05]})
-        run.save(8, {"model": {"weight": torch.arange(6.0).reshape(2, 3)}, "rate": 1e-05, 0: [None, (1, "ä\x1b")]})
+        state = {"model": {"weight": torch.arange(6.0).reshape(2, 3)}, "rate": 1e-05, 0: [None, (1, "ä\x1b")]}
+        run.save(8, {**state, "optimizer": {"moment": torch.zeros(2, 3)}})
         run.finish([TABLE])
     return FinishedRun(store.folder(request))
 

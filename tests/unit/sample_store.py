@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from rote.laboratory import Laboratory
 from rote.store import Request, Store
-from rote.studies import Laboratory
 
 FAILED = Request("plane", 0, "broken", {"model": {"hidden": 3}}, (0,), "quick")
 

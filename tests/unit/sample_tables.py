@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from rote.claims import Claim, Measurement, Source, Verdict, above, below, judge, mean, not_run, paired_difference
+from rote.claims import Assertion, Claim, Source, Verdict, above, below, judge, mean, not_run, paired_difference
 from rote.report import Section
 from rote.store import Column, Table
 
@@ -94,19 +94,19 @@ def outcome_table() -> Table:
     return Table.make("outcome", "Accuracy in the corner", named, rows, place="Table 1", note="As printed.")
 
 
-def claim(name: str, *measurements: Measurement, **rest: str) -> Claim:
+def claim(name: str, *assertions: Assertion, **rest: str) -> Claim:
     fields = {"statement": f"The claim {name} holds.", "published": "0.9", "place": "Section 6, Figure 6", **rest}
-    return Claim(name, "resistance", measurements=measurements, **fields)
+    return Claim(name, "resistance", assertions=assertions, **fields)
 
 
-def measured(values: list[float], expected: float = 0.1, role: str = "main", label: str = "wrong share") -> Measurement:
-    return Measurement(label, lambda _: mean(values), above(expected, 0.0), role)
+def measured(values: list[float], expected: float = 0.1, role: str = "main", label: str = "wrong share") -> Assertion:
+    return Assertion(label, lambda _: mean(values), above(expected, 0.0), role)
 
 
 def verdicts() -> tuple[Verdict, ...]:
     """One of each outcome but "partly"."""
-    paired = Measurement("against control", lambda _: paired_difference([0.2] * 4 + [0.3] * 4, [0.0] * 8), above(0.1))
-    wrong = Measurement("wrong share", lambda _: mean([0.5, 0.51, 0.49, 0.5, 0.52]), below(0.1, 0.2))
+    paired = Assertion("against control", lambda _: paired_difference([0.2] * 4 + [0.3] * 4, [0.0] * 8), above(0.1))
+    wrong = Assertion("wrong share", lambda _: mean([0.5, 0.51, 0.49, 0.5, 0.52]), below(0.1, 0.2))
     claims = (
         claim(
             "holds", measured([0.2, 0.21, 0.19, 0.2, 0.2]), replace(paired, role="control"), remark="With a control."

@@ -13,9 +13,8 @@ from rote.errors import StoreError
 def assert_helpful(error: StoreError, path: Path) -> None:
     """The message names the file and what to do about it."""
     assert str(path) in str(error)
-    assert any(
-        word in str(error) for word in ("Remove the run folder", "Remove this file", "Install a newer", "Free some")
-    )
+    advice = ("Remove the run folder", "Remove this file", "Name another file", "Install a newer", "Free some")
+    assert any(words in str(error) for words in advice)
 
 
 def fail_at(monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException) -> None:

@@ -42,6 +42,23 @@ class Config:
         at_least(self, 0, "count", "sizes", "most")
 
 
+@dataclass(frozen=True)
+class Several:
+    parts: tuple[Inner, ...] = (Inner(),)
+
+
+def test_a_list_of_groups_survives_the_record() -> None:
+    several = Several((Inner(width=7), Inner(kind="tanh")))
+    plain = json.loads(json.dumps(to_plain(several)))
+    assert plain == {"parts": [{"width": 7, "rate": 0.5, "kind": "relu"}, {"width": 4, "rate": 0.5, "kind": "tanh"}]}
+    assert from_plain(Several(), plain) == several
+    assert resolve(Several(), {"parts": several.parts}) == several
+    with pytest.raises(UnknownNameError, match="Unknown key 'wide'"):
+        from_plain(Several(), {"parts": [{"wide": 7}]})
+    with pytest.raises(UsageError, match="The key 'parts' takes"):
+        resolve(Several(), {"parts": "7"})
+
+
 @pytest.mark.parametrize(
     ("key", "given", "expected"),
     [
@@ -180,13 +197,13 @@ def test_a_value_may_be_empty_and_hold_equals_signs() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"steps": "-5"}, "'steps' of TrainingConfig must be at least 1. Got -5."),
-        ({"steps": "0"}, "'steps' of TrainingConfig must be at least 1. Got 0."),
-        ({"record_every": "0"}, "'record_every' of TrainingConfig must be at least 1. Got 0."),
-        ({"patience": "0"}, "'patience' of TrainingConfig must be at least 1. Got 0."),
-        ({"weight_decay": "-1"}, "'weight_decay' of TrainingConfig must be at least 0. Got -1.0."),
-        ({"learning_rate": "0"}, "'learning_rate' of TrainingConfig must be above 0. Got 0.0."),
-        ({"clip": "-1"}, "'clip' of TrainingConfig must be above 0. Got -1.0."),
+        ({"steps": "-5"}, "'steps' must be at least 1. Got -5."),
+        ({"steps": "0"}, "'steps' must be at least 1. Got 0."),
+        ({"record_every": "0"}, "'record_every' must be at least 1. Got 0."),
+        ({"patience": "0"}, "'patience' must be at least 1. Got 0."),
+        ({"weight_decay": "-1"}, "'weight_decay' must be at least 0. Got -1.0."),
+        ({"learning_rate": "0"}, "'learning_rate' must be above 0. Got 0.0."),
+        ({"clip": "-1"}, "'clip' must be above 0. Got -1.0."),
         ({"optimizer": "adam", "momentum": "0.9"}, "'momentum' belongs to the optimizer 'sgd'. Got 0.9 with 'adam'."),
     ],
 )
@@ -259,3 +276,20 @@ def test_a_record_with_a_key_that_the_configuration_no_longer_has_is_refused_and
     plain["inner"]["depth"] = 3
     with pytest.raises(UnknownNameError, match=r"inner\.depth"):
         from_plain(Config(), plain)
+
+
+@dataclass(frozen=True)
+class Rates:
+    rate: float = 1
+    limit: float | None = 2
+    rates: tuple[float, ...] = (1, 2.5)
+    count: int = 3
+
+
+def test_a_whole_number_in_a_field_of_floats_is_the_same_setting_as_its_float() -> None:
+    """Else a configuration that was read from a record would ask for other runs than the one that was written."""
+    plain = to_plain(Rates())
+    assert [type(value) for value in (plain["rate"], plain["limit"], *plain["rates"], plain["count"])] == [
+        float, float, float, float, int,
+    ]  # fmt: skip
+    assert to_plain(from_plain(Rates(), plain)) == plain == to_plain(Rates(1.0, 2.0, (1.0, 2.5)))

@@ -19,7 +19,7 @@ from sample_tables import SETTINGS, boundaries_table, samples, seeds_table, trai
 
 import rote.figures
 from rote.claims import mean
-from rote.errors import UnknownNameError, UsageError
+from rote.errors import RoteError, UnknownNameError, UsageError
 from rote.figures import Figure, draw, export, figures, spec
 from rote.figures.contour import contours
 from rote.figures.export import to_json
@@ -96,6 +96,13 @@ class TestEveryFigureOfThePlane:
     def test_has_a_sample_here(self) -> None:
         of_the_plane = {entry.name for entry in figures.entries() if entry.module.startswith("rote.figures.plane")}
         assert set(samples()) == of_the_plane
+
+    def test_data_that_would_make_a_picture_larger_than_the_memory_are_told_and_do_not_end_python(self) -> None:
+        table = samples()["plane-data"]
+        far = replace(table, rows=((*table.rows[0][:1], 1e30, *table.rows[0][2:]), *table.rows[1:]))
+        for kind in ("png", "svg", "pdf"):
+            with pytest.raises(RoteError, match=r"cannot be drawn: its data make it \d+ wide and .*e\+\d+ high"):
+                export(far, kind)
 
     @pytest.mark.parametrize("name", sorted(samples()))
     def test_exports_valid_files(self, name: str) -> None:
@@ -244,7 +251,6 @@ def test_the_facade_is_what_it_says() -> None:
     assert all(hasattr(rote.figures, name) for name in rote.figures.__all__)
     assert {"draw", "export", "figures", "spec"} <= set(rote.figures.__all__)
     assert isinstance(draw(seeds_table()), Figure)
-    assert "application/vnd.vegalite.v6.json" in draw(seeds_table())._repr_mimebundle_()
 
 
 def test_figures_and_reports_need_no_torch() -> None:

@@ -46,6 +46,19 @@ def test_every_figure_of_the_stored_results_is_written_as_svg(name, tables):
         assert "suggests learning (57.5%)" in picture  # of the GRU at character 106
 
 
+@pytest.mark.parametrize("times", [(), ("minutes",), ("hours",)])
+def test_losses_are_drawn_over_mini_batches_and_over_the_times_that_a_table_has(times):
+    names = ("cell", "set", "step", *times, "mean")
+    rows = [
+        dict.fromkeys(names, 1) | {"cell": "GRU", "set": part, "step": step}
+        for part in ("train", "valid")
+        for step in (0, 8)
+    ]
+    table = Table.make("training", "T", tuple(map(Column, names)), rows, figure="memorization-training")
+    axes = [panel["layer"][0]["encoding"]["x"]["field"] for panel in spec(table)["concat"]]
+    assert axes == [*times, "step"] * 2
+
+
 def test_a_table_without_the_columns_is_refused():
     table = Table.make("t", "T", (Column("cell"),), [{"cell": "GRU"}], figure="memorization-share")
     with pytest.raises(UsageError, match="lacks norm, k, measure"):

@@ -27,12 +27,17 @@ def killings(case: str) -> dict[str, Any]:
 @pytest.mark.parametrize("case", ["early", "stacked"])
 def test_killed_before_and_during_every_single_call_that_touches_the_disk(case: str) -> None:
     answer = killings(case)["sweep"]
-    last = f"checkpoint-{3 if case == 'early' else 4:08d}"
-    assert answer["files"][-4:] == [f"{last}.json", f"{last}.safetensors", "metrics.jsonl", "result.json"]
-    for name in ("record.json", "result.json", f"{last}.json", f"{last}.safetensors"):
+    step = f"{3 if case == 'early' else 4:08d}"
+    assert answer["files"][:2] == ["metrics.jsonl", "result.json"]
+    assert answer["files"][-2:] == [f"weights-{step}.json", f"weights-{step}.safetensors"]
+    assert not any(name.startswith("checkpoint-") for name in answer["files"])
+    pairs = [f"{stem}-{step}.{suffix}" for stem in ("checkpoint", "weights") for suffix in ("json", "safetensors")]
+    for name in ("record.json", "result.json", *pairs):
         assert f"replace {name}" in answer["calls"]  # the sweep covers the moments around each of these
     assert {"write metrics.jsonl", "fsync metrics.jsonl", "create lock"} <= set(answer["calls"])
-    assert any(call.startswith("unlink checkpoint-") for call in answer["calls"])
+    assert (
+        answer["calls"][-1] == f"unlink checkpoint-{0 if case == 'stacked' else 3:08d}.safetensors"
+    )  # last step first
     syncs = [call for call in answer["calls"] if call.startswith("fsync ")]
     assert answer["moments"]["kill"] >= len(answer["calls"]) - len(syncs) > 50  # all but those right after a sync
     assert answer["moments"]["half"] == len([call for call in answer["calls"] if call.startswith("write ")]) > 10
@@ -50,6 +55,13 @@ def test_short_runs_that_are_made_durable_together_are_whole_or_computed_again_w
     answer = killings("together")
     assert len([call for call in answer["calls"] if call.startswith("fsync ")]) == 2  # for two runs, eight files
     assert all(count > 5 for count in answer["moments"].values())
+    assert answer["wrong"] == []
+
+
+def test_short_trainings_that_are_made_durable_together_lose_no_checkpoint_before_they_are_finished() -> None:
+    answer = killings("together trained")
+    assert answer["calls"][-2:] == ["unlink checkpoint-00000001.safetensors", "fsync reference"]
+    assert all(count > 10 for count in answer["moments"].values())
     assert answer["wrong"] == []
 
 

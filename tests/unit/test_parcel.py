@@ -60,7 +60,7 @@ def test_a_file_that_would_land_elsewhere_is_refused(there: Store, here: Store, 
     assert not here.root.exists()
 
 
-@pytest.mark.parametrize("name", ["result.json", "metrics.jsonl", "checkpoint-00000008.safetensors"])
+@pytest.mark.parametrize("name", ["result.json", "metrics.jsonl", "weights-00000008.safetensors"])
 def test_a_file_altered_or_lost_on_the_way_leaves_no_finished_run(there: Store, here: Store, name: str) -> None:
     files = pack(finish(there).folder)
     for changed in ({**files, name: files[name] + b" "}, {key: files[key] for key in files if key != name}):

@@ -27,7 +27,7 @@ class {classname}:
 
 def make_package(root: Path, monkeypatch: pytest.MonkeyPatch, name: str, files: dict[str, str]) -> str:
     folder = root / name
-    kind = f'from rote.registry import Registry\nwalkers = Registry("walker", "{name}")\n'
+    kind = f'from rote.registry import Registry\nwalkers = Registry("walker", "{name}", "walkers")\n'
     for path, text in {"__init__.py": "", "kind.py": kind, **files}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -43,7 +43,9 @@ def walker(package: str, name: str, classname: str = "Walker", line: str = "Walk
     ("package", "registry", "name", "module"),
     [
         ("rote.tasks", "tasks", "plane", "rote.tasks.plane"),
-        ("rote.studies", "studies", "plane", "rote.studies.resistance.plane"),
+        ("rote.laboratory", "studies", "plane", "rote.studies.resistance.plane"),
+        ("rote.recipes", "recipes", "plane", "rote.studies.resistance.plane"),
+        ("rote.recipes", "measurements", "plane", "rote.studies.resistance.plane"),
     ],
 )
 def test_listing_imports_neither_torch_nor_the_listed_module(
@@ -81,7 +83,7 @@ def test_an_entry_is_imported_alone_when_it_is_asked_for(tmp_path: Path, monkeyp
 
 def test_an_entry_of_a_packages_init_is_named_by_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_package(tmp_path, monkeypatch, "in_init", {"sub/__init__.py": walker("in_init", "here")})
-    registry = Registry[type]("walker", "in_init")
+    registry = Registry[type]("walker", "in_init", "walkers")
     assert [entry.module for entry in registry.entries()] == ["in_init.sub"]
 
 
@@ -90,7 +92,7 @@ def test_two_files_of_a_package_that_take_one_name_are_refused_and_both_named(
 ) -> None:
     make_package(tmp_path, monkeypatch, "twins", {"a.py": walker("twins", "same"), "b.py": walker("twins", "same")})
     with pytest.raises(ValueError, match=r"walker 'same' is registered by both twins\.a and twins\.b"):
-        Registry[type]("walker", "twins").entries()
+        Registry[type]("walker", "twins", "walkers").entries()
 
 
 def test_two_classes_of_one_file_that_take_one_name_are_refused(
@@ -99,14 +101,14 @@ def test_two_classes_of_one_file_that_take_one_name_are_refused(
     twice = walker("doubled", "same", "First") + walker("doubled", "same", "Second")
     make_package(tmp_path, monkeypatch, "doubled", {"a.py": twice})
     with pytest.raises(ValueError, match=r"'same' is registered by both doubled\.a and doubled\.a"):
-        list(Registry[type]("walker", "doubled"))
+        list(Registry[type]("walker", "doubled", "walkers"))
 
 
 def test_a_name_taken_at_run_time_is_refused_to_another_module_even_before_the_first_was_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_package(tmp_path, monkeypatch, "taken", {"a.py": walker("taken", "old")})
-    registry = Registry[type]("walker", "taken")
+    registry = Registry[type]("walker", "taken", "walkers")
 
     def decorated(name: str, module: str) -> None:
         registry.register(name)(type("Mine", (), {"__module__": module}))
@@ -119,7 +121,7 @@ def test_a_name_taken_at_run_time_is_refused_to_another_module_even_before_the_f
 
 
 def test_a_notebook_cell_that_is_run_again_replaces_its_own_entry() -> None:
-    registry = Registry[type]("walker", "json")
+    registry = Registry[type]("walker", "json", "walkers")
     first, second = (type("Mine", (), {"__module__": "__main__", "__doc__": line}) for line in ("One.", "Two."))
     registry.register("mine")(first)
     registry.register("mine")(second)
@@ -131,7 +133,7 @@ def test_an_entry_from_outside_the_package_is_listed_with_the_packages_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_package(tmp_path, monkeypatch, "mixed", {"a.py": walker("mixed", "own")})
-    registry = Registry[type]("walker", "mixed")
+    registry = Registry[type]("walker", "mixed", "walkers")
 
     @registry.register("guest")
     class Guest:
@@ -155,4 +157,4 @@ def test_a_decorator_of_another_registry_in_the_same_package_is_not_taken_for_an
 ) -> None:
     text = "import functools\n@functools.singledispatch\ndef f(x): ...\n@f.register(int)\ndef g(x): ...\n"
     make_package(tmp_path, monkeypatch, "dispatch", {"a.py": text})
-    assert list(Registry[type]("walker", "dispatch")) == []
+    assert list(Registry[type]("walker", "dispatch", "walkers")) == []

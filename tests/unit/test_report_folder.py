@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,3 +176,53 @@ class TestFolder:
             build([section(seeds_table())], (), out)
         assert files(out) == before
         assert list(out.parent.iterdir()) == [out]
+
+    @pytest.mark.parametrize("renames", [1, 2])
+    def test_ctrl_c_between_two_renames_leaves_one_whole_report_and_nothing_else(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+    ) -> None:
+        build([small()], (), out)
+        before, rename, done = files(out), os.rename, []
+
+        def interrupted(source: Path, target: Path) -> None:
+            rename(source, target)
+            done.append(target)
+            if len(done) == renames:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            build([section(seeds_table())], (), out)
+        assert (files(out) == before) is (renames == 1)
+        assert (out / "index.html").exists()
+        assert list(out.parent.iterdir()) == [out]
+
+    def test_ctrl_c_again_while_it_tidies_up_leaves_nothing_either(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rmtree, pressed = shutil.rmtree, iter([True, True, False])
+
+        def impatient(folder: Path, **how: bool) -> None:
+            if next(pressed):
+                raise KeyboardInterrupt
+            rmtree(folder, **how)
+
+        def crash(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(shutil, "rmtree", impatient)
+        monkeypatch.setattr("rote.report.report._put_assets", crash)
+        with pytest.raises(KeyboardInterrupt):
+            build([small()], (), out)
+        assert list(out.parent.iterdir()) == []
+
+    def test_a_report_of_a_later_version_is_called_so_and_left_alone(self, out: Path) -> None:
+        build([small()], (), out)
+        marker = out / "rote-report.json"
+        marker.write_text(marker.read_text().replace('"version": 1', '"version": 2'))
+        before = files(out)
+        with pytest.raises(
+            UsageError, match=r"later version of Rote.* Install a newer Rote\. Until then: Name another"
+        ):
+            build([section(seeds_table())], (), out)
+        assert files(out) == before

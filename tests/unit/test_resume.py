@@ -21,6 +21,7 @@ from rote.store import FinishedRun, Store
 from rote.store.checkpoint import Checkpoints
 from rote.store.metrics import Metrics
 from rote.store.record import Record
+from rote.store.weights import Weights
 from rote.training import Program, TrainingConfig, early_stopping, loop, stop_on_signal, train
 
 # --- would the tests of killed runs notice? Each piece of state left out on resume must change the result -----------
@@ -330,11 +331,12 @@ def test_a_checkpoint_interval_that_is_no_number_is_refused_before_training(
         EARLY.perform(Store(tmp_path))
 
 
-def test_snapshots_and_the_last_step_keep_their_checkpoints_and_no_other_does(tmp_path: Path) -> None:
+def test_snapshots_and_the_last_step_keep_their_weights_and_no_other_does(tmp_path: Path) -> None:
     case = CASES["long"]
     finished(case, Store(tmp_path))
     run = FinishedRun(Store(tmp_path).folder(case.request))
-    assert Checkpoints(run.folder).steps() == [0, 8, 16, 40]
+    assert Weights(run.folder).steps() == [0, 8, 16, 40]
+    assert Checkpoints(run.folder).steps() == []
     weights = [run.checkpoint(step)["model"]["weights.0"] for step in (0, 8, 16, 40)]
     assert len({weight.sum().item() for weight in weights}) == 4
     assert torch.equal(weights[0], case.program().model.state_dict()["weights.0"])

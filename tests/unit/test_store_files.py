@@ -116,7 +116,7 @@ def test_nan_is_refused_when_written_and_not_when_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
     [
-        (lambda text: text.replace('"version": 1', '"version": 2'), NewerVersionError, "format version 2"),
+        (lambda text: text.replace('"version": 1', '"version": 2'), NewerVersionError, "written by a later version"),
         (lambda text: text.replace('"version": 1', '"version": 0'), DamagedFileError, "version 0"),
         (lambda text: text.replace('"version": 1', '"version": true'), DamagedFileError, "version True"),
         (lambda text: text.replace('"version": 1', '"version": "x"'), DamagedFileError, "version 'x'"),
@@ -145,14 +145,15 @@ def test_a_document_of_another_kind_version_or_content_is_refused(
     assert_helpful(caught.value, path)
 
 
-def test_a_damaged_file_of_the_store_itself_does_not_advise_to_remove_the_whole_store(store: Store) -> None:
-    path = store.root / "engines.json"
+@pytest.mark.parametrize("name", ["engines.json", "machine.json", "lock", "index.sqlite"])
+def test_a_damaged_file_of_the_store_itself_does_not_advise_to_remove_the_whole_store(store: Store, name: str) -> None:
+    path = store.root / name
     finish(store)
-    path.write_text("{")
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
     with pytest.raises(DamagedFileError) as caught:
         read_document(path, "rote engines", 1)
-    assert f"Remove the run folder {store.root}" not in str(caught.value)
-    assert_helpful(caught.value, path)
+    assert str(caught.value) == f"{path} is not a plain file. Remove this file to have it made again."
 
 
 def test_finite_turns_nan_and_infinities_at_any_depth_into_none() -> None:

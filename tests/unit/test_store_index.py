@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sqlite3
 from dataclasses import replace
@@ -12,7 +13,6 @@ from sample_runs import TABLE, contents, finish, make_request, read_all
 
 from rote.errors import DamagedFileError, StoreError, UnknownNameError, UsageError
 from rote.store import Store, index
-from rote.store.lock import is_locked
 from rote.store.record import Record
 
 
@@ -56,7 +56,7 @@ def test_a_row_says_what_its_record_says(three: Store) -> None:
     record = Record.read(three.root / row.folder)
     assert row == index.Listed(
         f"runs/plane/{record.request.id}", row.stamp, record.request.id, "plane", "random", "quick", "finished", 2,
-        record.started, record.seconds, '{"model": {"hidden": 4}, "steps": 8}', "",
+        record.started, record.seconds, '{"model": {"hidden": 4}, "steps": 8}', "", "",
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_an_index_that_is_lost_or_wrong_is_made_again_from_the_folders(three: St
     expected, path = three.runs(), three.root / "index.sqlite"
     data = path.read_bytes()
     if damage in ("other layout", "other table", "stale rows"):
-        with sqlite3.connect(path) as connection:
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
             if damage == "other layout":
                 connection.execute("PRAGMA user_version = 99")
             elif damage == "other table":
@@ -196,21 +196,26 @@ def test_a_run_can_be_removed_again_after_a_removal_that_was_killed_halfway(stor
     assert list(run.folder.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("link", ["run", "study"])
-def test_removing_never_follows_a_link_out_of_the_store(store: Store, tmp_path: Path, link: str) -> None:
+@pytest.mark.parametrize("link", ["run", "study", "runs"])
+def test_a_link_in_a_store_is_followed_neither_to_read_nor_to_write_nor_to_remove(
+    store: Store, tmp_path: Path, link: str
+) -> None:
     elsewhere = Store(tmp_path / "elsewhere")
     run = finish(elsewhere)
     kept = contents(elsewhere.root)
-    (store.root / "runs").mkdir(parents=True)
-    if link == "study":
-        (store.root / "runs" / "plane").symlink_to(run.folder.parent)
-    else:
-        (store.root / "runs" / "plane").mkdir()
-        (store.root / "runs" / "plane" / run.folder.name).symlink_to(run.folder)
-    with pytest.raises(DamagedFileError, match="remove the link by hand"):
+    place = {"run": store.folder(make_request()), "study": store.root / "runs" / "plane", "runs": store.root / "runs"}
+    place[link].parent.mkdir(parents=True)
+    place[link].symlink_to({"run": run.folder, "study": run.folder.parent, "runs": run.folder.parents[1]}[link])
+    assert not any(row.status == "finished" for row in store.runs())
+    with pytest.raises(DamagedFileError, match="is a link"):
+        store.finished(make_request())
+    for request in (make_request(), make_request(seeds=(9,)))[: 1 if link == "run" else 2]:
+        with pytest.raises(DamagedFileError, match="is a link"), store.open(request):
+            pass
+    with pytest.raises((DamagedFileError, UnknownNameError)):
         store.remove(run.id)
     assert contents(elsewhere.root) == kept
-    assert not (run.folder / "lock").exists() or not is_locked(run.folder)
+    assert place[link].is_symlink()
 
 
 def test_removing_a_link_to_another_run_of_the_store_keeps_that_run(store: Store) -> None:
@@ -218,13 +223,11 @@ def test_removing_a_link_to_another_run_of_the_store_keeps_that_run(store: Store
     link = run.folder.with_name("0" * 16)
     link.symlink_to(run.folder)
     before = contents(run.folder)
-    with pytest.raises(UsageError, match="stands for 2 runs"):
-        store.remove(run.id)  # two folders have this id: which one is meant cannot be known
-    (run.folder / "record.json").unlink()  # then each is listed by the name of its folder
-    with pytest.raises(DamagedFileError, match="remove the link by hand"):
+    assert {row.id: row.status for row in store.runs()} == {run.id: "finished", link.name: "damaged"}
+    with pytest.raises(DamagedFileError, match="Remove the link by hand"):
         store.remove(link.name)
     assert link.is_symlink()
-    assert contents(run.folder) == {name: data for name, data in before.items() if name != "record.json"}
+    assert contents(run.folder) == before
 
 
 def test_the_store_is_where_the_environment_says_unless_it_is_told(

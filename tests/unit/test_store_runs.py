@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_runs import TABLE, contents, finish, make_request
 
-from rote.errors import InterruptedRunError, RunLockedError, StoreError
+from rote.errors import InterruptedRunError, RunLockedError, StoreError, UsageError
 from rote.store import FinishedRun, Request, Store
 from rote.store.lock import locked
 from rote.store.record import Record
@@ -33,6 +33,7 @@ from rote.store.record import Record
         {"config": {"steps": 8, "model": {"hidden": 4}, "more": None}},
         {"seeds": (0,)},
         {"seeds": (1, 0)},
+        {"code": {"my_cells": "ab"}},
     ],
 )
 def test_a_request_that_differs_in_anything_computed_has_another_id(change: dict[str, Any]) -> None:
@@ -53,6 +54,14 @@ def test_the_same_request_has_the_same_id_whatever_the_preset_is_called_or_the_k
 def test_an_id_is_the_same_in_every_process_and_version() -> None:
     """Stores outlive processes: an id that changed would compute every finished run again."""
     assert make_request().id == "9f72c64d17d65c20"
+
+
+def test_own_code_changes_the_id_by_its_text_not_by_its_name_and_is_recorded_only_where_there_is_some() -> None:
+    first, edited = make_request(code={"cells": "ab", "helpers": "cd"}), make_request(code={"cells": "ef"})
+    moved = make_request(code={"package.helpers": "cd", "package.cells": "ab"})
+    assert first.id == moved.id != edited.id
+    assert Request.from_plain(first.to_plain()) == first
+    assert "code" not in make_request().to_plain()  # as records always were
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
@@ -149,14 +158,14 @@ def test_a_lock_on_a_folder_that_was_removed_meanwhile_is_no_lock_on_the_one_tha
     folder, taken, held = tmp_path / "run", lock._taken, []
     folder.mkdir()
 
-    def taken_after_a_removal(descriptor: int) -> bool:
+    def taken_after_a_removal(descriptor: int, patience: float) -> bool:
         if not held:
             folder.rename(tmp_path / "removed")
             folder.mkdir()
             other = locked(folder)
             held.append(other)
             other.__enter__()
-        return taken(descriptor)
+        return taken(descriptor, patience)
 
     monkeypatch.setattr(lock, "_taken", taken_after_a_removal)
     with pytest.raises(RunLockedError), locked(folder):
@@ -220,15 +229,31 @@ def test_a_record_says_with_what_it_was_made(store: Store) -> None:
     assert set(record.environment["packages"]) >= {"rote", "torch", "numpy"}
     assert record.environment["packages"]["torch"] != "not installed"
     assert set(record.files) == {
-        "result.json", "metrics.jsonl", "checkpoint-00000008.json", "checkpoint-00000008.safetensors",
+        "result.json", "metrics.jsonl", "weights-00000008.json", "weights-00000008.safetensors",
     }  # fmt: skip
 
 
 def test_what_is_noted_is_on_disk_at_once(store: Store) -> None:
     with store.open(make_request()) as run:
-        run.note(device="cpu", uses=("a", "b"))
-        assert Record.read(run.folder).uses == ("a", "b")
+        run.note(device="cpu", uses=("a" * 16, "b" * 16))
+        assert Record.read(run.folder).uses == ("a" * 16, "b" * 16)
         assert Record.read(run.folder).device == "cpu"
+
+
+@pytest.mark.parametrize("study", ["../../x", "/x", "a/b", "..", ".hidden", "", "a\x1b[2J", "n" * 300])
+def test_a_run_of_a_study_whose_name_is_no_folder_is_refused_before_anything_is_written(
+    store: Store, tmp_path: Path, study: str
+) -> None:
+    with pytest.raises(UsageError, match="study must be the name of a file"), store.open(make_request(study=study)):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_could_not_be_read_again_is_not_written(store: Store) -> None:
+    with store.open(make_request()) as run:
+        with pytest.raises(UsageError, match=r"uses\[0\] must be 16 hexadecimal digits\. Got 'a'"):
+            run.note(uses=("a",))
+        assert Record.read(run.folder).uses == ()
 
 
 def test_a_missing_step_of_a_finished_run_is_an_error_that_says_which_there_are(store: Store) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rote.errors import RunFailedError, UnknownNameError, UsageError
 from rote.figures import draw, export
+from rote.laboratory import Laboratory, known_tables
+from rote.laboratory import sweep as module
+from rote.laboratory.estimates import Expectation
+from rote.laboratory.search_space import count, grid, grid_trial, parse_space, random_trials, varied
+from rote.laboratory.sweep import Objective, Outcome, Sweep, _table, estimate, sweep
 from rote.store import Column, Store, Table
-from rote.studies import Laboratory, tables
-from rote.studies import sweep as module
-from rote.studies.estimates import Expectation
-from rote.studies.space import count, grid, grid_trial, parse_space, random_trials, varied
-from rote.studies.sweep import Objective, Outcome, Sweep, _table, estimate, sweep
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def laboratory(tmp_path: Path) -> Laboratory:
 
 
 def test_a_grid_is_every_combination_once_and_each_can_be_had_by_its_number() -> None:
-    space = parse_space(["a=1,2,3", "b=x,y", "c=0", "d=p,q,p"])
+    space = parse_space(["a=1,2,3", "b=x,y", "c=0", "d=p,q"])
     trials = list(grid(space))
     assert trials == [dict(zip("abcd", values, strict=True)) for values in itertools.product("123", "xy", "0", "pq")]
     assert count(space) == 12
@@ -72,11 +73,11 @@ def test_a_wrong_objective_is_told_before_any_work_in_an_empty_store(
 
 
 def test_the_package_knows_the_tables_of_every_study(tmp_path: Path) -> None:
-    """One that was added or renamed has none: python -m rote.studies.costs STORE ..."""
-    from rote.studies import studies
+    """One that was added or renamed has none: python -m rote.laboratory.costs STORE ..."""
+    from rote.laboratory import studies
 
     own = [name for name in studies if studies[name].source.id != "900"]
-    assert [name for name in own if not tables.packaged().get(name)] == []
+    assert [name for name in own if not known_tables.packaged().get(name)] == []
 
 
 def test_where_nobody_knows_the_tables_the_first_trial_alone_finds_out_and_is_kept(
@@ -86,7 +87,7 @@ def test_where_nobody_knows_the_tables_the_first_trial_alone_finds_out_and_is_ke
 
     def outcomes(laboratory: Laboratory, asked: Sweep, trials: list[Any]) -> list[Outcome]:
         asked_for.append(len(trials))
-        return [Outcome(trial, [1.0], "run") for trial in trials]
+        return [Outcome(trial, 1.0, [1.0], "run") for trial in trials]
 
     monkeypatch.setattr(module, "_outcomes", outcomes)
     asked = Sweep("tagging", parse_space(["model.hidden=4,8,16"]))
@@ -109,7 +110,7 @@ def test_runs_of_all_trials_are_given_out_together_in_batches(
     monkeypatch.setattr(Laboratory, "run_all", run_all)
     hidden = ",".join(map(str, range(1, 101)))
     found = sweep(laboratory, Sweep("tagging", parse_space([f"model.hidden={hidden}", "seeds=3"])))
-    assert asked_for == [64, 36]  # 3 runs and the baselines for each trial, 256 at once
+    assert asked_for == [51, 49]  # 3 trainings, their measurement and the baselines for each trial, 256 at once
     assert found.column("failed") == ["no"] * 100
     assert found.column("score") == [None] * 100
 
@@ -140,11 +141,47 @@ def test_a_large_sweep_is_estimated_from_a_sample_as_the_sum_of_its_trials(
         (["model.hidden=4,8"], {"trials": 0}, "needs the number of trials"),
         (["model.hidden=4,8"], {"trials": 2, "method": "grid"}, "Leave out --trials"),
         (["model.hidden=4,0"], {}, "must be at least 1"),
+        (["model.hidden=4,8,4"], {}, "'model.hidden' must name each value once. Got 4 2 times"),
+        (["model.hidden=8,8.0"], {}, "'model.hidden' must name each value once"),
+        (["training.momentum=0,0.0"], {"trials": 2}, "'training.momentum' must name each value once"),
     ],
 )
 def test_what_cannot_be_swept_is_refused(words: list[str], changes: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         Sweep("tagging", parse_space(words), **changes)
+
+
+def result_of(*rows: dict[str, Any]) -> Any:
+    made = Table.make("t", "T", tuple(Column(name) for name in rows[0]), rows)
+    return SimpleNamespace(study=SimpleNamespace(name="own"), run=SimpleNamespace(tables=lambda: {"t": made}))
+
+
+def test_the_interval_of_a_score_is_over_seeds_and_never_over_the_settings_in_a_table() -> None:
+    objective = Objective("t", "right")
+    by_setting = [{"setting": name, "right": value} for name, value in (("a", 0.0), ("b", 0.5), ("c", 1.0))]
+    assert objective.of(result_of(*by_setting)) == (0.5, [])
+    both = [
+        {"setting": name, "seed": seed, "right": value + 0.1 * seed}
+        for name, value in (("a", 0.0), ("b", 0.5), ("c", 1.0))
+        for seed in (0, 1)
+    ]
+    score, values = objective.of(result_of(*both))
+    assert (score, values) == (pytest.approx(0.55), pytest.approx([0.5, 0.6]))
+    missing = [{"seed": 0, "right": 0.2}, {"seed": 0, "right": None}, {"seed": 1, "right": 0.4}]
+    assert objective.of(result_of(*missing)) == (pytest.approx(0.3), [0.2, 0.4])
+
+
+def test_a_table_without_seeds_gives_scores_without_interval_and_says_so() -> None:
+    asked = Sweep("plane", parse_space(["model.hidden=4,8"]), objective=Objective("outcome", "corner_wrong"))
+    made = _table(asked, [Outcome(trial, 0.5, [], "run") for trial in asked.made()])
+    assert [(row["low"], row["high"], row["seeds"]) for row in made.records()] == [(None, None, None)] * 2
+    assert "does not tell seeds apart" in made.note
+    assert export(draw(made), "svg").startswith(b"<svg")
+
+
+def test_a_column_of_words_is_no_score() -> None:
+    with pytest.raises(UsageError, match="'right' of the table 't' holds no numbers, such as 'yes'"):
+        Objective("t", "right").of(result_of({"right": "yes"}))
 
 
 # --- table and figure --------------------------------------------------------------------------------------------
@@ -153,16 +190,16 @@ def test_what_cannot_be_swept_is_refused(words: list[str], changes: dict[str, An
 def table(*words: str, **changes: Any) -> Table:
     asked = Sweep("tagging", parse_space(words), **changes)
     found = [
-        Outcome(trial, [0.1 * number + 0.01 * seed for seed in range(3)], f"run {number}")
+        Outcome(trial, 0.1 * number + 0.01, [0.1 * number + 0.01 * seed for seed in range(3)], f"run {number}")
         for number, trial in enumerate(asked.made())
     ]
-    return _table(asked, [*found, Outcome(asked.made()[0], [], None, "diverged")])
+    return _table(asked, [*found, Outcome(asked.made()[0], None, [], None, "diverged")])
 
 
 def test_the_best_trial_comes_first_with_its_spread_and_failures_last() -> None:
     made = table("model.hidden=4,8,16", "seeds=3")
     assert [column.name for column in made.columns] == [
-        "model.hidden", "score", "low", "high", "values", "run", "failed",
+        "model.hidden", "score", "low", "high", "seeds", "run", "failed",
     ]  # fmt: skip
     assert made.column("run") == ["run 2", "run 1", "run 0", None]
     assert made.rows[0][1] == pytest.approx(0.21)
@@ -211,5 +248,5 @@ def test_a_figure_as_a_page_has_everything_in_one_file_and_no_text_ends_its_scri
 
 def test_columns_are_those_that_were_measured() -> None:
     made = Table.make("t", "T", (Column("a", role="label"), Column("b")), [])
-    assert tables.columns_of(made) == ["b"]
-    assert tables.united([{"t": ["b"]}, {"t": ["c", "b"], "u": []}]) == {"t": ["b", "c"], "u": []}
+    assert known_tables.columns_of(made) == ["b"]
+    assert known_tables.united([{"t": ["b"]}, {"t": ["c", "b"], "u": []}]) == {"t": ["b", "c"], "u": []}

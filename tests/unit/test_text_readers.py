@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from rote.errors import DamagedFileError, UsageError
-from rote.tasks import text_data
-from rote.tasks.text_readers import read_conllu, read_labelled, read_plain
+from rote.tasks import compressed, text_data
+from rote.tasks.mnist import read_idx
+from rote.tasks.text_files import load_text
+from rote.tasks.text_readers import read_bytes, read_conllu, read_labelled, read_plain
 from rote.tasks.text_tasks import ClassificationTask, LanguageTask, TaggingTask
 
 WORD = "{number}\t{form}\t_\t{upos}\t{xpos}\t_\t0\troot\t_\t_"
@@ -60,7 +66,7 @@ def test_characters_that_split_lines_elsewhere_stay_inside_a_text(write):
         ("1 good\n0 \t \n", "line 2: the label '0' has no text"),
         ("", "is empty"),
         (b"1 good\n0 caf\xe9\n", "line 2: not utf-8 .*task.encoding=latin-1"),
-        (gzip.compress(b"1 good\n" * 100, mtime=0)[:20], "damaged gzip file"),
+        (gzip.compress(b"1 good\n" * 100, mtime=0)[:20], "is truncated or damaged"),
     ],
 )
 def test_a_wrong_labelled_file_is_refused_with_its_line(text, told, write):
@@ -170,7 +176,7 @@ def test_a_file_that_changes_is_read_again_in_the_same_process(write):
     [
         ({"data": "ewt"}, "'data' must be auto, sst2, trec or stand-in. Got 'ewt'"),
         ({"dev": "dev.txt"}, "set task.train=FILE"),
-        ({"minimum": 0}, "'minimum' of ClassificationTask must be at least 1"),
+        ({"minimum": 0}, "'minimum' must be at least 1"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(wrong, told):
@@ -192,3 +198,50 @@ def test_data_that_are_not_here_or_not_the_known_release_are_refused(tmp_path, m
     assert ClassificationTask().resolved().data == "sst2"
     with pytest.raises(DamagedFileError, match="not the release of SST-2"):
         ClassificationTask(data="sst2").load()
+
+
+# --- compressed files --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_compressed_file_that_would_fill_the_memory_is_refused_on_the_way(
+    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressed, "ALWAYS", 2**16)
+    bomb = tmp_path / "bomb"
+    bomb.write_bytes(pack(bytes(2**24)))
+    limit = max(2**16, 100 * bomb.stat().st_size)
+    assert limit < 2**22
+    for read in (read_bytes, compressed.content, read_idx, lambda path: load_text(str(path))):
+        with pytest.raises(
+            (DamagedFileError, UsageError), match=f"expands to more than {limit} bytes, 100 times its size"
+        ):
+            read(bomb)
+
+
+def test_an_honest_file_may_expand_to_a_hundred_times_its_size_or_64_mb(tmp_path: Path) -> None:
+    path = tmp_path / "text.gz"
+    text = b"to be or not to be\n" * 100_000  # 500 times smaller, and short
+    path.write_bytes(gzip.compress(text))
+    assert read_bytes(path) == text
+    with compressed.opened(path) as file:
+        assert b"".join(iter(lambda: file.read(1000), b"")) == text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [gzip.compress(b"some text")[:-3], lzma.compress(b"some text")[:-3]],
+    ids=["gzip", "xz"],  # gzip writes the time, and a test's name must not hold it
+)
+def test_a_truncated_compressed_file_is_named(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "half").write_bytes(data)
+    with pytest.raises(UsageError, match=r"half is truncated or damaged: .* Get it again\."):
+        read_bytes(tmp_path / "half")
+
+
+def test_a_pipe_is_no_text_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="is not a plain file"):
+        read_bytes(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="There is no file"):
+        load_text(str(tmp_path / "pipe"))

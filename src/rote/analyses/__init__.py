@@ -12,7 +12,6 @@ from rote.analyses.gradient_flow import GradientFlow, gradient_flow
 from rote.analyses.information import Information, information
 from rote.analyses.interdependence import Interdependence, interdependence
 from rote.analyses.neurons import strong_neurons
-from rote.analyses.replication import connectivity_through
 from rote.analyses.result import Result, analyses
 from rote.analyses.suggestions import Suggestions, suggest
 from rote.analyses.surgery import prune, substitute
@@ -38,7 +37,6 @@ __all__ = [
     "analyses",
     "cluster",
     "connectivity",
-    "connectivity_through",
     "decompose",
     "decompose_all",
     "diagnose",

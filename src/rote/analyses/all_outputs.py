@@ -72,7 +72,7 @@ def record_layer(
     """Rows that have ended, or have not begun (reverse), keep their state."""
     projected, count = cell.project(inputs), inputs.shape[1]
     steps: dict[int, Step] = {}
-    hidden = inputs.new_empty(inputs.shape[0], count, cell.hidden_size)
+    hidden = inputs.new_empty(inputs.shape[0], count, cell.output_size)
     for t in reversed(range(count)) if reverse else range(count):
         steps[t] = record_step(cell, projected[:, t], state)
         new = tuple(value.total for value in steps[t].new)
@@ -123,8 +123,7 @@ def causal_values(
     time, batch, _ = seeds.shape
     values = seeds.new_zeros(time, batch, time)
     now, then = (
-        [[seeds.new_zeros(time, batch, layer.cell.hidden_size) for _ in layer.cell.state_names] for layer in layers]
-        for _ in range(2)
+        [[seeds.new_zeros(time, batch, size) for size in layer.cell.state_sizes] for layer in layers] for _ in range(2)
     )
     weights = [reading.weights[0], *(layer.cell.weight_ih for layer in layers[1:])]
     for t in reversed(range(time)):
@@ -180,7 +179,7 @@ def _two_way_rows(
 
 def _sweep(run: Layer, above: Tensor, reached: range, mask: Tensor | None, weight: Tensor, below: Tensor) -> None:
     """One cell, through all of its time; adds to ``below`` [time, row, batch, input]."""
-    now, then = ([torch.zeros_like(above[0]) for _ in run.cell.state_names] for _ in range(2))
+    now, then = ([above.new_zeros(*above.shape[1:3], size) for size in run.cell.state_sizes] for _ in range(2))
     times = range(reached[0], len(above)) if run.reverse else range(reached[-1], -1, -1)
     for t in times:
         now[0] += above[t]

@@ -46,13 +46,13 @@ def back_through_time(
 
 def _sweep(run: Layer, inputs: Tensor, above: Tensor, mask: Tensor | None, below: Tensor, keep_terms: bool) -> Backward:
     """Adds d loss / d the layer's input to ``below`` [batch, time, input]."""
-    batch, time, size = above.shape
+    batch, time, _ = above.shape
     cell, weights = with_leaves(run.cell)
     states = {name: above.new_zeros(batch, time) for name in cell.state_names}
     norms = {name: above.new_zeros(time) for name in weights}
     sums = {name: torch.zeros_like(weight, requires_grad=False) for name, weight in weights.items()}
     terms = {name: weight.new_zeros(time, *weight.shape) for name, weight in weights.items()} if keep_terms else None
-    blocks = [above.new_zeros(batch, size) for _ in states]
+    blocks = [above.new_zeros(batch, size) for size in cell.state_sizes]
     for t in range(time) if run.reverse else reversed(range(time)):
         blocks[0] = blocks[0] + above[:, t]
         if mask is not None:

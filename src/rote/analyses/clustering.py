@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rote.analyses.labels import Labels, Name, Samples, checked_mask, labelled_samples, numbered
-from rote.analyses.result import Result, analyses
-from rote.analyses.trace import Key, Trace, place_of
+from rote.analyses.memory import check_memory
+from rote.analyses.result import Result, analyses, needs
+from rote.analyses.trace import Key, Trace, as_trace, place_of
 from rote.errors import UnknownNameError, UsageError
 from rote.store import Column, Table
 
@@ -42,12 +43,6 @@ class ClusterTree(Result):
     cophenetic: float | None  # correlation of the distances in the tree with the true ones; None where undefined
     method: str
     metric: str
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {
-        "means": ("label", "unit"),
-        "counts": ("label",),
-        "merges": ("merge", "field"),
-        "order": ("label",),
-    }
 
     @property
     def leaves(self) -> tuple[Name, ...]:
@@ -117,6 +112,7 @@ class ClusterTree(Result):
 
 
 @analyses.register("cluster")
+@needs("states")
 def cluster(
     trace: Trace | Tensor,
     labels: Labels,
@@ -144,15 +140,19 @@ def cluster(
     from scipy.spatial.distance import pdist
 
     _check_linkage(method, metric)
-    if isinstance(trace, Trace):
-        inside = trace.mask.cpu()
-        mask = inside if mask is None else inside & checked_mask(mask, inside.shape)
-        values = _states(trace, layer, state).cpu()
-    elif isinstance(trace, Tensor):
+    if isinstance(trace, Tensor):
         values = trace
     else:
-        raise UsageError(f"'trace' must be what rote.trace() returns, or a tensor. Got {type(trace).__name__}.")
+        inside = as_trace(trace, "cluster", "states", ", or a tensor").mask.cpu()
+        mask = inside if mask is None else inside & checked_mask(mask, inside.shape)
+        values = _states(trace, layer, state).cpu()
     names, means, counts = _means(labelled_samples(values, labels, mask, "trace"))
+    pairs = len(names) * (len(names) - 1) // 2
+    check_memory(
+        5 * 8 * pairs,  # distances and heights, each less its mean as well, and their products
+        f"cluster() of {len(names)} names, by the distances between all of them,",
+        "Take fewer names: None among the labels leaves a position out.",
+    )
     distances = pdist(means, metric)
     if not np.isfinite(distances).all():
         raise UsageError(f"The metric {metric!r} is undefined for a mean state that is zero or constant.")

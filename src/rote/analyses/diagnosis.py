@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -22,9 +22,10 @@ from torch import Tensor
 
 from rote.analyses.classifier import Classifier, random_splits
 from rote.analyses.labels import Labels, Name, Samples, flat_labels, labelled_samples, numbered
-from rote.analyses.result import Result, analyses
+from rote.analyses.result import Result, analyses, needs
 from rote.config import one_of
 from rote.errors import UsageError
+from rote.models.capabilities import require
 from rote.store import Column, Table
 
 if TYPE_CHECKING:
@@ -76,13 +77,6 @@ class Diagnosis(Result):
     fits: int
     unconverged: int  # how many of the fits stopped at the iteration limit
     seed: int
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {
-        "accuracies": ("split",),
-        "curve": ("size", "split"),
-        "coefficients": ("class", "unit"),
-        "order": ("unit",),
-        "gradients": ("split",),
-    }
 
     @property
     def accuracy(self) -> float:
@@ -146,6 +140,7 @@ class Diagnosis(Result):
 
 
 @analyses.register("diagnose")
+@needs("states")
 def diagnose(
     activations: Tensor | np.ndarray,
     labels: Labels,
@@ -180,6 +175,8 @@ def diagnose(
     >>> found.group, found.accuracy > 0.9
     ((4,), True)
     """
+    if callable(activations):
+        require("diagnose", activations, "states")
     fitting = Fitting(share, splits, test_share, regularization, solver, iterations, seed)
     return diagnose_by((ranking,), activations, labels, fitting, groups=groups, mask=mask)[ranking]
 

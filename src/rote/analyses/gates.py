@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from rote.analyses.inputs import check_finite
-from rote.analyses.result import Result, analyses
-from rote.analyses.trace import Key, Trace, place_of
+from rote.analyses.result import Result, analyses, needs
+from rote.analyses.trace import Key, Trace, as_trace, place_of
 from rote.config import one_of
 from rote.errors import UsageError
 from rote.store import Column, Table
@@ -77,6 +77,7 @@ class GateSaturation(Result):
 
 
 @analyses.register("gate_saturation")
+@needs("arithmetic")
 def gate_saturation(trace: Trace, low: float = 0.1, high: float = 0.9, *, update: UpdateGate = "z") -> GateSaturation:
     """How often each gate of each unit is shut or open.
 
@@ -95,6 +96,7 @@ def gate_saturation(trace: Trace, low: float = 0.1, high: float = 0.9, *, update
     if not 0 <= low < high <= 1:
         raise UsageError(f"'low' and 'high' must satisfy 0 <= low < high <= 1. Got low={low}, high={high}.")
     one_of("update", update, ("z", "1-z", "both"))
+    trace = as_trace(trace, "gate_saturation", "arithmetic")
     left: Series = {}
     right: Series = {}
     for key, kind, name, values in _observed(trace):
@@ -104,8 +106,8 @@ def gate_saturation(trace: Trace, low: float = 0.1, high: float = 0.9, *, update
                 right.setdefault(key, {})[shown] = (seen > high).double().mean(0)
     if not left:
         raise UsageError(
-            "The 'trace' has no gates with values between 0 and 1: a simple recurrent network has none. "
-            "Its states are described by rote.activation_distribution()."
+            "The 'trace' has no gates with values between 0 and 1: a simple recurrent network has none, nor has "
+            "a model of which only states are known. These are described by rote.activation_distribution()."
         )
     return GateSaturation(left, right, float(low), float(high), update, int(trace.mask.sum()))
 
@@ -185,6 +187,7 @@ class ActivationDistribution(Result):
 
 
 @analyses.register("activation_distribution")
+@needs("states")
 def activation_distribution(
     trace: Trace, *, levels: Sequence[float] = (0.05, 0.95), bins: int = 20
 ) -> ActivationDistribution:
@@ -208,7 +211,7 @@ def activation_distribution(
     counts: Series = {}
     edges: Series = {}
     kinds: dict[Key, dict[str, str]] = {}
-    for key, kind, name, values in _observed(trace):
+    for key, kind, name, values in _observed(as_trace(trace, "activation_distribution", "states")):
         shown = f"{name} gate" if name in kinds.get(key, {}) else name  # a cell may name a state and a gate alike
         bounds = _edges(kind, name, values, bins)
         found = np.quantile(values.numpy(), every, axis=0).T
@@ -229,8 +232,6 @@ def _histograms(values: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 def _observed(trace: Trace) -> Iterator[tuple[Key, str, str, Tensor]]:
     """(layer, "state" or "gate", name, values [step, unit]) with the steps of all sequences that have an input."""
-    if not isinstance(trace, Trace):
-        raise UsageError(f"'trace' must be what rote.trace() returns. Got {type(trace).__name__}.")
     for kind, series in (("state", trace.states), ("gate", trace.gates)):
         for key, named in series.items():
             for name, values in named.items():

@@ -14,7 +14,7 @@ Backward layers run from the last step to the first: there the Jacobian at s is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -24,10 +24,11 @@ from torch.nn.utils.rnn import PackedSequence
 from rote.analyses.all_outputs import Layer, record_layers
 from rote.analyses.bptt import back_through_time, with_leaves
 from rote.analyses.inputs import Inputs, as_model, check_initial, check_inputs, shown
-from rote.analyses.jacobians import chain_norms
+from rote.analyses.jacobians import chain_norms, jacobian_numbers
+from rote.analyses.memory import GRAPH, RECORDED, check_memory, products
 from rote.analyses.plain_autograd import hidden_states, outputs_of
-from rote.analyses.result import Result, analyses, rows_of
-from rote.analyses.target_rows import check_range, output_count, target_rows
+from rote.analyses.result import OverTokens, analyses, needs, rows_of
+from rote.analyses.target_rows import check_range, target_rows
 from rote.analyses.trace import Key, keys_of, place_of
 from rote.cells import Recurrent, State
 from rote.errors import UsageError
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class GradientFlow(Result):
+class GradientFlow(OverTokens):
     """By layer (and direction): norms at every step, zero where nothing of the loss arrives."""
 
     at: int
@@ -50,7 +51,6 @@ class GradientFlow(Result):
     weights: dict[Key, dict[str, Tensor]]  # norm of each step's term of dL/dW, by the weight's name, [time]
     terms: dict[Key, dict[str, Tensor]] | None  # the terms themselves, [time, *shape]; None unless asked for
     error: float  # largest relative difference between the summed terms and autograd's gradient
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {"loss": ("batch",)}
 
     def to_table(self) -> Table:
         rows: list[dict[str, Any]] = []
@@ -77,6 +77,7 @@ class GradientFlow(Result):
 
 
 @analyses.register("gradient_flow")
+@needs("arithmetic")
 def gradient_flow(
     model: SequenceModel,
     tokens: Tensor | PackedSequence,
@@ -104,12 +105,12 @@ def gradient_flow(
     >>> sorted(flow.weights[0]), flow.error < 1e-5
     (['bias_hh', 'bias_ih', 'weight_hh', 'weight_ih'], True)
     """
-    model = as_model(model)
+    model = as_model(model, "gradient_flow")
     with torch.inference_mode(False):
         inputs = check_inputs(model, tokens, lengths)
         at = _check_at(at, inputs)
         if targets is not None:
-            targets = check_range(_check_shape(targets, inputs.batch).to(inputs.mask.device), output_count(model))
+            targets = check_range(_check_shape(targets, inputs.batch).to(inputs.mask.device), model.output_size)
         return _flow(model, inputs, check_initial(model, inputs, initial), at, targets, jacobians, terms)
 
 
@@ -124,6 +125,12 @@ def _flow(
     terms: bool,
 ) -> GradientFlow:
     recurrent, mask = model.recurrent, None if inputs.lengths is None else inputs.mask
+    check_memory(
+        _numbers(recurrent, inputs, jacobians, terms) * inputs.vectors.element_size(),
+        f"gradient_flow() of {inputs.batch} x {inputs.time} steps",
+        f"Take {'terms=False, ' if terms else ''}{'jacobians=False, ' if jacobians else ''}"
+        "fewer sequences at a time, or shorter ones.",
+    )
     layers, hidden = record_layers(recurrent, inputs.vectors, initial, mask)
     logits = outputs_of(model, hidden[:, at])
     targets = logits.argmax(-1) if targets is None else targets
@@ -144,7 +151,18 @@ def _flow(
         {key: found.norms for key, found in by_key.items()},
         {key: found.terms for key, found in by_key.items() if found.terms is not None} if terms else None,
         _error(model, inputs, initial, at, targets, [found.sums for found in swept]),
+        tokens=inputs.tokens,
     )
+
+
+def _numbers(recurrent: Recurrent, inputs: Inputs, jacobians: bool, terms: bool) -> float:
+    """Held at once: the records of all steps, autograd's for the error, the terms, the largest of the Jacobians."""
+    found = inputs.batch * inputs.time * products(recurrent) * (RECORDED + GRAPH)
+    if terms:
+        found += inputs.time * sum(weight.numel() for cell in recurrent.all_cells() for weight in cell.parameters())
+    if jacobians:
+        found += max(jacobian_numbers(cell, inputs.batch) for cell in recurrent.all_cells())
+    return found
 
 
 def _jacobians(

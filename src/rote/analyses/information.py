@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,8 +21,10 @@ from torch import Tensor
 
 from rote.analyses.dependence import columns, crossed, nearest_neighbors
 from rote.analyses.inputs import check_finite
-from rote.analyses.result import Result, analyses
+from rote.analyses.memory import check_memory
+from rote.analyses.result import Result, analyses, needs
 from rote.errors import UsageError
+from rote.models.capabilities import require
 from rote.store import Column, Table
 
 if TYPE_CHECKING:
@@ -46,9 +48,6 @@ class Information(Result):
     names: tuple[str, ...]
     sizes: tuple[int, ...]  # values of each component, all combined with all; of "knn" the number of samples
     estimator: str
-    axes: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
-        ("alone", "given", "gradient", "alone_error", "given_error"), ("component",)
-    )
 
     @property
     def error(self) -> float:
@@ -85,6 +84,7 @@ class Information(Result):
 
 
 @analyses.register("information")
+@needs("logits")
 def information(
     inputs: Sequence[Values],
     outputs: Model | Values,
@@ -118,6 +118,7 @@ def information(
     named = tuple(names) if names is not None else tuple(f"X{number}" for number in range(1, len(parts) + 1))
     _check(parts, named, gradients, neighbors)
     if callable(outputs):
+        require("information", outputs, "logits")
         return _crossed(parts, outputs, named, hard, gradients, seed)
     return _observed(parts, torch.as_tensor(outputs), named, neighbors)
 
@@ -126,9 +127,17 @@ def _crossed(
     parts: list[Tensor], model: Model, names: tuple[str, ...], hard: bool, gradients: int, seed: int
 ) -> Information:
     sizes = tuple(len(values) for values in parts)
+    count = math.prod(sizes)
     with torch.no_grad():
-        answers = [_answer(model, parts, rows) for rows in torch.arange(math.prod(sizes)).split(PART)]
-    predicted = torch.cat(answers)
+        first = _answer(model, parts, torch.arange(min(PART, count)))
+        check_memory(
+            count * (4 * first[0].numel() * 8 + 8),  # answers, probabilities, their logarithms and products; numbers
+            f"information() of {' x '.join(map(str, sizes))} = {count} combinations",
+            "Take fewer values of each component, or a sample of rows with what the model said to each.",
+        )
+        starts = range(PART, count, PART)
+        rest = [_answer(model, parts, torch.arange(start, min(start + PART, count))) for start in starts]
+    predicted = torch.cat([first, *rest])
     found = crossed(_probabilities(predicted, hard).reshape(*sizes, -1), len(sizes))
     if predicted.is_floating_point() and gradients:
         random = torch.Generator().manual_seed(seed)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from rote.cells import State, mask_of
 from rote.errors import UsageError
+from rote.models.capabilities import require
+from rote.models.inputs import WHOLE, as_batch
 from rote.models.sequence import SequenceModel
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
-
-WHOLE = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,13 @@ def shown(value: Any) -> str:
     return f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
 
 
-def as_model(model: Any) -> SequenceModel:
-    if not isinstance(model, SequenceModel):
-        raise UsageError(
-            f"'model' must be a Rote model. Got {type(model).__name__}. "
-            "Wrap your modules: rote.adapt(recurrent=..., embedding=..., readout=...)."
-        )
-    like = model.recurrent.cell(0).weight_hh
+def as_model(model: Any, analysis: str) -> SequenceModel:
+    """The model, if it is one that ``analysis`` can take apart."""
+    require(analysis, model, "arithmetic")
+    assert isinstance(model, SequenceModel)
+    model.check_weights()
     for name, weight in (*model.named_parameters(), *model.named_buffers()):
         check_finite(f"The weight {name!r} of the model", weight)
-        if weight.is_floating_point() and (weight.dtype, weight.device) != (like.dtype, like.device):
-            raise UsageError(
-                f"The weights of the model must agree in dtype and device. 'recurrent' has {like.dtype} on "
-                f"{like.device}, {name!r} {weight.dtype} on {weight.device}. Convert with module.to(...)."
-            )
     return model
 
 
@@ -75,24 +68,14 @@ def check_finite(what: str, values: Tensor) -> None:
 
 def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: Any = None) -> Inputs:
     """``tokens`` [batch, time] (or [time], or packed; vectors [batch, time, input] without an embedding), checked."""
-    if isinstance(tokens, PackedSequence):
-        if lengths is not None:
-            raise UsageError("'lengths' goes with a padded tensor; a PackedSequence already knows its lengths.")
-        tokens, lengths = pad_packed_sequence(tokens, batch_first=True)
-    if not isinstance(tokens, Tensor):
-        raise UsageError(f"'tokens' must be a tensor or a PackedSequence. Got {type(tokens).__name__}.")
-    weight = model.recurrent.cell(0).weight_hh
+    tokens, lengths = unpacked(tokens, lengths)
+    tokens = as_batch(tokens, model)
     if model.embedding is None:
-        tokens = _vectors(tokens, model.recurrent.cell(0).input_size, weight)
-    else:
-        tokens = _token_ids(tokens, model.embedding)
-    if tokens.shape[0] == 0 or tokens.shape[1] == 0:
-        raise UsageError(f"'tokens' is empty: {tuple(tokens.shape)}. Give at least one sequence of at least one step.")
-    tokens = tokens.to(weight.device)
+        check_finite("'tokens'", tokens)
     checked = check_lengths(lengths, tokens.shape[0], tokens.shape[1])
-    checked = None if checked is None else checked.to(weight.device)
+    checked = None if checked is None else checked.to(tokens.device)
     mask = (
-        torch.ones(tokens.shape[:2], dtype=torch.bool, device=weight.device)
+        torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device)
         if checked is None
         else mask_of(checked, tokens.shape[1])
     )
@@ -101,30 +84,15 @@ def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths:
     return Inputs(tokens, model.embed(tokens).detach(), checked, mask)
 
 
-def _token_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-    if tokens.dtype not in WHOLE:
-        raise UsageError(f"'tokens' must be whole numbers (torch.long). Got {tokens.dtype}.")
-    if tokens.dim() == 1:
-        tokens = tokens[None]
-    if tokens.dim() != 2:
-        raise UsageError(f"'tokens' must be [batch, time] or [time]. Got the shape {tuple(tokens.shape)}.")
-    if tokens.numel() and (int(tokens.min()) < 0 or int(tokens.max()) >= embedding.num_embeddings):
-        bad = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)][0]
-        raise UsageError(
-            f"'tokens' must lie in 0 to {embedding.num_embeddings - 1}, the embedding's rows. Got {int(bad)}."
-        )
-    return tokens.long()
-
-
-def _vectors(inputs: Tensor, size: int, weight: Tensor) -> Tensor:
-    if inputs.dtype != weight.dtype:
-        raise UsageError(f"The inputs must have the model's dtype {weight.dtype}. Got {inputs.dtype}.")
-    if inputs.dim() == 2:
-        inputs = inputs[None]
-    if inputs.dim() != 3 or inputs.shape[2] != size:
-        raise UsageError(f"Without an embedding the inputs are [batch, time, {size}]. Got {tuple(inputs.shape)}.")
-    check_finite("'tokens'", inputs)
-    return inputs.detach()
+def unpacked(tokens: Any, lengths: Any) -> tuple[Tensor, Any]:
+    """A padded tensor and its lengths, from that or from what is packed."""
+    if isinstance(tokens, PackedSequence):
+        if lengths is not None:
+            raise UsageError("'lengths' goes with a padded tensor; a PackedSequence already knows its lengths.")
+        return pad_packed_sequence(tokens, batch_first=True)
+    if not isinstance(tokens, Tensor):
+        raise UsageError(f"'tokens' must be a tensor or a PackedSequence. Got {type(tokens).__name__}.")
+    return tokens, lengths
 
 
 def check_lengths(lengths: Any, batch: int, time: int) -> Tensor | None:
@@ -164,9 +132,11 @@ def check_initial(model: SequenceModel, inputs: Inputs, initial: Any) -> list[St
         given = []
     wanted, shapes = ([[tuple(value.shape) for value in state] for state in states] for states in (zero, given))
     if wanted != shapes:
+        states = zip(recurrent.cell(0).state_names, wanted[0], strict=True)
         raise UsageError(
-            f"'initial' must hold, for each layer and direction, the states {', '.join(recurrent.cell(0).state_names)} "
-            f"of {wanted[0][0]}; or be what torch's module takes. Wanted {wanted}. Got {shapes or repr(initial)}."
+            "'initial' must hold, for each layer and direction, the states "
+            f"{', '.join(f'{name} {shape}' for name, shape in states)}; or be what torch's module takes. "
+            f"Wanted {wanted}. Got {shapes or repr(initial)}."
         )
     for value in (value for state in given for value in state):
         if value.dtype != zero[0][0].dtype:

@@ -1,6 +1,8 @@
 """Decompositional interdependence: how far two sets of positions do more together than apart (Saphra and Lopez 2020).
 
-Over the relevant parts b of contextual decomposition: ||b(A and B) - b(A) - b(B)|| / ||b(A and B)||.
+Over the relevant parts b of contextual decomposition: ||b(A and B) - b(A) - b(B)|| / ||b(A and B)||. By the rules of
+Murdoch et al. 2018, as published: the Shapley rules share an interaction between the sets, and leave less of it to be
+seen.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-from rote.analyses.decomposition import decompose
-from rote.analyses.inputs import shown
-from rote.analyses.result import Result, analyses, rows_of
+from rote.analyses.decomposition import decompose, growth_warning
+from rote.analyses.inputs import as_model, shown
+from rote.analyses.memory import check_memory
+from rote.analyses.result import OverTokens, analyses, needs, rows_of
+from rote.analyses.splitting import Bias, Interactions, Linearization
 from rote.errors import UsageError
+from rote.models.capabilities import require
 from rote.models.sequence import SequenceModel
 from rote.store import Column, Table
 
@@ -24,17 +29,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Interdependence(Result):
+class Interdependence(OverTokens):
     """0 where two sets add up; NaN where they contribute nothing even together."""
 
     values: Float[Tensor, "batch pair time"]
     first: Bool[Tensor, "batch pair time"]
     second: Bool[Tensor, "batch pair time"]
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {
-        "values": ("batch", "pair", "time"),
-        "first": ("batch", "pair", "time"),
-        "second": ("batch", "pair", "time"),
-    }
+    growth: Float[Tensor, "batch pair"]  # of the parts, over the largest state: above 3 they cancel more than they say
+    version: ClassVar[int] = 2  # with growth
 
     def to_table(self) -> Table:
         rows = rows_of(self.values, ("batch", "pair", "time"), "interdependence", ~self.values.isnan())
@@ -53,18 +55,40 @@ class Interdependence(Result):
         ]
         return Table.make(
             "interdependence", "What two sets of positions do together but not apart", columns, rows,
-            figure="interdependence", details=True, options={"sets": sets},
+            note=self.warning, figure="interdependence", details=True, options={"sets": sets},
         )  # fmt: skip
+
+    @property
+    def warning(self) -> str:
+        """What a reader must know before these numbers are believed; empty if nothing."""
+        return growth_warning(self.growth, 'Try rules="murdoch2018", interactions="source".')
+
+    def __repr__(self) -> str:
+        told = f"{super().__repr__()[:-1]}, growth={float(self.growth.max()):.2g})"
+        return f"{told}\n{self.warning}" if self.warning else told
 
 
 @analyses.register("interdependence")
+@needs("arithmetic")
 def interdependence(
-    model: SequenceModel, tokens: Tensor | PackedSequence, first: Tensor, second: Tensor, **options: Any
+    model: SequenceModel,
+    tokens: Tensor | PackedSequence,
+    first: Tensor,
+    second: Tensor,
+    *,
+    lengths: Any = None,
+    rules: str = "murdoch2018",
+    bias: Bias | None = None,
+    interactions: Interactions | None = None,
+    linearization: Linearization | None = None,
+    output_gate: bool | None = None,
+    initial: Any = None,
+    initial_relevant: bool = False,
 ) -> Interdependence:
     """How far two sets of positions do more together than apart, at every step.
 
     - first, second: bool [batch, pair, time], disjoint.
-    - options: those of ``decompose``.
+    - the other options are those of ``decompose``.
 
     >>> import torch, rote
     >>> model = rote.adapt(recurrent=torch.nn.LSTM(3, 5, batch_first=True))
@@ -74,6 +98,7 @@ def interdependence(
     >>> bool(found[0] == 0), bool(found[3] > 0)  # at the first step only one of the two sets has begun
     (True, True)
     """
+    require("interdependence", model, "arithmetic")
     for name, mask in (("first", first), ("second", second)):
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.dim() != 3:
             raise UsageError(f"{name!r} must be a bool tensor [batch, pair, time]. Got {shown(mask)}.")
@@ -86,7 +111,20 @@ def interdependence(
         raise UsageError(
             f"'first' and 'second' must not share a position. Both have step {time} in pair {pair} of sequence {batch}."
         )
-    parts = decompose(model, tokens, torch.cat([first | second, first, second], dim=1), **options)
+    recurrent = as_model(model, "interdependence").recurrent
+    numbers = 3 * (2 * first.numel() + first.shape[1:].numel())  # parts of three sets, differences, between layers
+    check_memory(
+        numbers * recurrent.output_size * recurrent.cell(0).weight_ih.element_size(),
+        f"interdependence() of {first.shape[0]} x {first.shape[1]} pairs over {first.shape[2]} steps",
+        "Take fewer pairs or sequences at a time, or shorter ones.",
+    )
+    parts = decompose(
+        model, tokens, torch.cat([first | second, first, second], dim=1), lengths=lengths, rules=rules, bias=bias,
+        interactions=interactions, linearization=linearization, output_gate=output_gate, initial=initial,
+        initial_relevant=initial_relevant,
+    )  # fmt: skip
     together, one, other = parts.relevant.tensor_split(3, dim=1)
     values = (together - one - other).norm(dim=-1) / together.norm(dim=-1)
-    return Interdependence(values, *parts.spans.tensor_split(3, dim=1)[1:])
+    growth = torch.stack(parts.growth.tensor_split(3, dim=1)).amax(0)
+    _, a, b = parts.spans.tensor_split(3, dim=1)
+    return Interdependence(values, a, b, growth, tokens=parts.tokens)

@@ -7,7 +7,7 @@ d hidden / d hidden of the same Jacobian is measured as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NUMBERS = 2**21  # of the Jacobians that exist at once
 EXACT = 128  # up to this size all singular values are computed, beyond it only the largest
 ITERATIONS = 120
+AT_ONCE = 8  # matrices of a step: identity, product, Jacobian, before and after, side by side, scaled
 
 
 @torch.no_grad()
@@ -34,8 +35,7 @@ def chain_norms(
     at: int,
 ) -> tuple[dict[str, Tensor], Float[Tensor, "batch time"]]:
     """Norms of d state_s / d (state before s) by kind, [batch, time]; the spectral norm of d state_at / d state_s."""
-    size = cell.hidden_size * len(cell.state_names)
-    count = max(1, NUMBERS // size**2)
+    count = _sequences(cell)
     made: list[tuple[dict[str, Tensor], Tensor]] = []
     for first in range(0, len(inputs), count):
         rows = slice(first, first + count)
@@ -46,13 +46,23 @@ def chain_norms(
     return steps, torch.cat([product for _, product in made]) * inside
 
 
+def jacobian_numbers(cell: Cell, batch: int) -> int:
+    """How many numbers ``chain_norms`` holds at once."""
+    return AT_ONCE * min(batch, _sequences(cell)) * sum(cell.state_sizes) ** 2
+
+
+def _sequences(cell: Cell) -> int:
+    """Whose Jacobians exist at once."""
+    return max(1, NUMBERS // sum(cell.state_sizes) ** 2)
+
+
 def _chain(run: Layer, at: int) -> tuple[dict[str, Tensor], Tensor]:
     batch, time, size = run.hidden.shape
     states = len(run.cell.state_names)
     kinds = ["spectral", "frobenius", *(["hidden spectral", "hidden frobenius"] if states > 1 else [])]
     steps = {kind: run.hidden.new_zeros(batch, time) for kind in kinds}
     product = run.hidden.new_zeros(batch, time)
-    one = _identity(run.hidden, states)
+    one = _identity(run.hidden, run.cell.state_sizes)
     so_far: list[Tensor] | None = None
     for t in range(time) if run.reverse else reversed(range(time)):
         whole = _matrices(_pulled(run.steps[t], one))
@@ -65,11 +75,10 @@ def _chain(run: Layer, at: int) -> tuple[dict[str, Tensor], Tensor]:
     return steps, product
 
 
-def _identity(like: Tensor, states: int) -> list[Tensor]:
+def _identity(like: Tensor, sizes: Sequence[int]) -> list[Tensor]:
     """The Jacobian of a state with respect to itself, [row, batch, unit] for each of its parts."""
-    batch, _, size = like.shape
-    eye = torch.eye(states * size, dtype=like.dtype, device=like.device)
-    return [part[:, None].expand(-1, batch, -1).contiguous() for part in eye.split(size, dim=1)]
+    eye = torch.eye(sum(sizes), dtype=like.dtype, device=like.device)
+    return [part[:, None].expand(-1, len(like), -1).contiguous() for part in eye.split(list(sizes), dim=1)]
 
 
 def _pulled(step: Step, blocks: list[Tensor]) -> list[Tensor]:

@@ -11,10 +11,13 @@ import torch
 from torch import Tensor
 
 from rote.analyses.inputs import check_finite
+from rote.analyses.memory import check_memory
 from rote.errors import UsageError
 
 Name = str | int
 Labels = Tensor | np.ndarray | Sequence[Any]  # one per position; None: this position has none and is left out
+
+COPIES = 4  # of the samples in float64: as they are, centered, the training half, what a solver makes of it
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,13 @@ def labelled_samples(
     positions = [place for place, name in enumerate(named) if inside[place] and name is not None]
     if not positions:
         raise UsageError("No position has a label: 'labels' are all None, or 'mask' leaves nothing.")
-    chosen = values.detach().cpu().double().reshape(-1, values.shape[-1])[positions]
+    flat = values.detach().reshape(-1, values.shape[-1])
+    check_memory(
+        COPIES * 8 * len(positions) * flat.shape[1],
+        f"'{what}' of {len(positions)} samples and {flat.shape[1]} units",
+        "Take fewer samples: None among the labels, or a mask, leaves positions out.",
+    )
+    chosen = flat[positions].cpu().double()
     check_finite(f"'{what}'", chosen)
     return Samples(chosen.numpy(), [name for place in positions if (name := named[place]) is not None], positions, kept)
 
@@ -52,6 +61,7 @@ def _numbers(values: Any, what: str) -> Tensor:
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError):
         advice = " Of a trace give trace.hidden[layer], and mask=trace.mask." if hasattr(values, "hidden") else ""
+        advice = " Of a model give rote.trace(model, tokens).hidden[layer]." if callable(values) else advice
         raise UsageError(
             f"'{what}' must be numbers [sample, unit] or [batch, time, unit]. Got {type(values).__name__}.{advice}"
         ) from None

@@ -92,8 +92,8 @@ def neuron_layers(model: nn.Module) -> Iterator[NeuronLayer]:
         if isinstance(module, Recurrent):
             stack = [_cell_layer(f"{lead}cells.{index}", cell) for index, cell in enumerate(module.all_cells())]
             inside.update(map(id, module.cells))
-            readout = model.readout if isinstance(model, SequenceModel) and model.recurrent is module else None
-            yield from _connected(stack, module.directions, readout)
+            own = model if isinstance(model, SequenceModel) and model.recurrent is module else None
+            yield from _connected(stack, module.directions, None if own is None else own.linear_readout)
         elif isinstance(module, Cell | nn.RNNCellBase) and id(module) not in inside:
             yield _cell_layer(name, module)
         elif isinstance(module, nn.RNNBase):
@@ -107,6 +107,11 @@ def neuron_layers(model: nn.Module) -> Iterator[NeuronLayer]:
 
 def _cell_layer(name: str, cell: Cell | nn.RNNCellBase) -> NeuronLayer:
     size = cell.hidden_size
+    if isinstance(cell, Cell) and set(cell.state_sizes) != {size}:
+        raise UsageError(
+            f"{name} has states of different size, {dict(zip(cell.state_names, cell.state_sizes, strict=True))}, and "
+            "cannot be pruned: a unit of its output is no neuron with weights of its own."
+        )
     declared = cell.shapes() if isinstance(cell, Cell) else {}  # a cell's weights may be another module's tensors
     weights: dict[str, Tensor] = {key: getattr(cell, key) for key, shape in declared.items() if shape is not None}
     weights.update(cell.named_parameters(recurse=False))

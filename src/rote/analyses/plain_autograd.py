@@ -50,10 +50,8 @@ def hidden_states(
 
 
 def outputs_of(model: SequenceModel, hidden: Tensor) -> Tensor:
-    """Logits, or the hidden states themselves; without calling the user's module, which may have hooks."""
-    if model.readout is None:
-        return hidden
-    return torch.nn.functional.linear(hidden, model.readout.weight, model.readout.bias)
+    """Logits, or the hidden states themselves; no dropout, whatever the mode."""
+    return model.read(hidden)
 
 
 @torch.inference_mode(False)

@@ -1,27 +1,36 @@
-"""Carrying parts of the state through layers, directions and time, for many spans at once."""
+"""Carrying parts of the state through layers, directions and time, for many spans at once.
+
+Of the two parts of a state the smaller one is carried, per sequence and span, and the other is what remains of the true
+state. Where a decomposition is unstable, rounding in a part that is nearly everything would grow on the part that is
+nearly nothing; carried itself, the small part keeps its relative precision (``splitting``), and a part that is zero
+stays zero: the irrelevant one of a full span as well as the relevant one before its span.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from rote.analyses.both_parts import BothParts, Parted
-from rote.analyses.branches import Branches, branch, separate
 from rote.analyses.inputs import Inputs
-from rote.analyses.spans import BiasRule, bias_positions
-from rote.analyses.splitting import Chosen, Relevant, Rules, Split, part_of
-from rote.cells import Recurrent, State
+from rote.analyses.shared_spans import Branches, branch, separate
+from rote.analyses.spans import bias_positions
+from rote.analyses.splitting import Carried, Chosen, Rules, Split, part_of
+from rote.cells import Cell, Recurrent, State, unroll
+from rote.cells.arithmetic import Plain
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Bool, Float, Int
 
 # Pairs of a sequence and a span that are computed at once: enough to keep the matrix products busy, few enough for
 # the processor's cache.
 ROWS = 512
+EVERY = 4  # steps after which the parts are measured again
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Question:
     recurrent: Recurrent
     inputs: Inputs
     inside: Bool[Tensor, "batch span time"]  # the positions of each span; one row if all sequences have the same
-    bias_rule: BiasRule
+    steps: Int[Tensor, " step"]  # those whose parts are wanted
     rules: Rules
     initial: list[State]
     marked: bool  # the initial states are relevant
@@ -40,9 +49,14 @@ class Question:
     def bias(self) -> Bool[Tensor, "batch span time"]:
         """Where products of biases count as the span's."""
         inside = self.inside
-        if self.bias_rule == "exclusive_end" and self.inputs.lengths is not None:
+        if self.rules.bias == "exclusive_end" and self.inputs.lengths is not None:
             inside = inside & self.inputs.mask[:, None]  # a span that reaches beyond its row ends with the row
-        return bias_positions(inside, self.bias_rule)
+        return bias_positions(inside, self.rules.bias)
+
+    @cached_property
+    def references(self) -> list[list[Tensor]] | None:
+        """By layer and direction, then by state: the reference run [batch or 1, time, unit], in double precision."""
+        return reference_run(self.recurrent, self.inputs) if self.rules.reference else None
 
     @property
     def spans(self) -> int:
@@ -63,80 +77,263 @@ class Question:
     def state(self, layer: int, direction: int) -> State:
         return self.initial[layer * self.recurrent.directions + direction]
 
+    def reference(self, layer: int, direction: int, dtype: torch.dtype) -> list[Tensor] | None:
+        if self.references is None:
+            return None
+        return [value.to(dtype) for value in self.references[layer * self.recurrent.directions + direction]]
+
+
+@dataclass(frozen=True)
+class States:
+    """The top layer's states at the wanted steps, in parts."""
+
+    hidden: Float[Tensor, "batch step unit"]
+    relevant: Float[Tensor, "batch span step unit"]
+    reference: Float[Tensor, "batch step unit"] | None  # what comes from no input; None where that has been shared out
+    growth: Float[Tensor, "batch span"]  # of any layer's states: the largest part over the largest state
+
+
+@dataclass
+class Below:
+    """The carried part of a layer's output at one step, as the layer above takes it."""
+
+    part: Tensor  # [batch, branch, unit]
+    rest: Tensor  # [batch, branch, 1]: 1 where the part is the irrelevant one, else 0
+    whole: Tensor  # [batch, 1, unit]: the sum of both parts
+
+    def as_part(self, rest: Tensor) -> Tensor:
+        """The irrelevant part where ``rest`` is 1, else the relevant one."""
+        other = rest != self.rest
+        return torch.where(other, self.whole - self.part, self.part) if bool(other.any()) else self.part
+
 
 @torch.no_grad()
-def relevant_states(
-    question: Question,
-) -> tuple[Float[Tensor, "batch time unit"], Float[Tensor, "batch span time unit"]]:
+def decomposed_states(question: Question) -> States:
     """The true states of the top layer and the relevant part of them for every span."""
-    inputs, size = question.inputs, question.recurrent.output_size
-    hidden = inputs.vectors.new_empty(inputs.batch, inputs.time, size)
-    relevant = inputs.vectors.new_empty(inputs.batch, question.spans, inputs.time, size)
+    inputs, recurrent = question.inputs, question.recurrent
+    shape, new = (len(question.steps), recurrent.output_size), inputs.vectors.new_empty
+    hidden, growth = new(inputs.batch, *shape), new(inputs.batch, question.spans)
+    relevant = new(inputs.batch, question.spans, *shape)
+    reference = new(inputs.batch, *shape) if question.rules.reference else None
     block = max(1, ROWS // max(1, question.spans))
     for first in range(0, inputs.batch, block):
         rows = slice(first, first + block)
-        _relevant_block(question.block(rows), hidden[rows], relevant[rows])
-    return hidden, relevant
+        own = States(hidden[rows], relevant[rows], None if reference is None else reference[rows], growth[rows])
+        _decompose_block(question.block(rows), own)
+    return States(hidden, relevant, reference, growth)
 
 
-def _relevant_block(question: Question, hidden: Tensor, relevant: Tensor) -> None:
-    """Fill ``hidden`` [batch, time, unit] and ``relevant`` [batch, span, time, unit]."""
-    recurrent, dtype = question.recurrent, hidden.dtype
+def _decompose_block(question: Question, result: States) -> None:
+    """Fill ``result``."""
+    recurrent, dtype = question.recurrent, result.hidden.dtype
     directions = range(recurrent.directions)
     masks, marked = (question.inside, question.bias), question.marked
     plans = [branch(*masks, question.times(d), dtype, marked) for d in directions]
     total: Tensor = question.inputs.vectors
-    below: dict[int, Tensor] | None = None
+    below: list[dict[int, Below]] = []
+    result.growth.zero_()
     for layer in range(recurrent.layers):
         last = layer == recurrent.layers - 1
-        sides = relevant.chunk(recurrent.directions, dim=-1) if last or recurrent.directions == 2 else [None]
-        tops = [_relevant_layer(question, layer, d, plans[d], total, below, sides[d]) for d in directions]
-        total, below = torch.cat([states for states, _ in tops], dim=-1), tops[0][1]
+        runs = [_Layer(question, layer, d, plans[d]) for d in directions]
+        sides = result.relevant.chunk(recurrent.directions, dim=-1)
+        for run, side in zip(runs, sides, strict=True):
+            run.go(total, below, side if last else None)
+            torch.maximum(result.growth, run.growth(), out=result.growth)
+        total = torch.cat([run.hidden for run in runs], dim=-1)
+        below = [run.series for run in runs]
         if recurrent.directions == 2 and not last:
             # The layer above sees both directions, in which no two spans agree: each goes its own way.
-            below = dict(enumerate(relevant.clone().unbind(2)))
+            below = [run.by_span() for run in runs]
             plans = [separate(*masks, question.times(d), dtype, marked) for d in directions]
-    hidden.copy_(total)
+    result.hidden.copy_(total[:, question.steps])
+    if result.reference is not None:
+        tops = [run.reference for run in runs]
+        found = torch.cat([top[0].expand(len(total), -1, -1) for top in tops if top is not None], dim=-1)
+        result.reference.copy_((found * question.inputs.mask[..., None])[:, question.steps])
 
 
-def _relevant_layer(
-    question: Question,
-    layer: int,
-    direction: int,
-    plan: dict[int, Branches],
-    total: Tensor,
-    below: dict[int, Tensor] | None,  # the relevant part of ``total`` by step; None at the bottom
-    result: Tensor | None,  # [batch, span, time, unit]: where the relevant parts go; None to get them by step
-) -> tuple[Tensor, dict[int, Tensor]]:
-    """The true states [batch, time, unit] and, by step, the relevant parts [batch, branch, unit]."""
-    inputs, a = question.inputs, Relevant(question.rules)
-    cell = question.recurrent.cell(layer, direction)
-    projected = cell.project(total)[:, :, None]
-    hidden = total.new_empty(inputs.batch, inputs.time, cell.hidden_size)
-    series: dict[int, Tensor] = {}
-    whole = [value[:, None] for value in question.state(layer, direction)]
-    parts = [value if question.marked else value[:, :0] for value in whole]
-    for t, branches in plan.items():
-        begun = [branches.grow(part) for part in parts]
-        a.bias_counts = branches.bias
-        if below is not None:
-            own: Tensor | Chosen | float = cell.project(below[t])
+@dataclass
+class _Layer:
+    """One direction of one layer, walked through step by step."""
+
+    question: Question
+    layer: int
+    direction: int
+    plan: dict[int, Branches]
+    series: dict[int, Below] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        question, inputs = self.question, self.question.inputs
+        self.cell: Cell = question.recurrent.cell(self.layer, self.direction)
+        self.whole = [value[:, None] for value in question.state(self.layer, self.direction)]
+        self.parts = [torch.zeros_like(value) if question.marked else value[:, :0] for value in self.whole]
+        # By branch: 1 where the irrelevant part is carried; for each state the squared norm of its largest part so far.
+        self.figures = self.whole[0].new_zeros(inputs.batch, int(question.marked), 1 + len(self.whole))
+        self.figures[..., 0] = 1
+        self.flipped = question.marked  # some irrelevant part is carried
+        self.reference = question.reference(self.layer, self.direction, self.whole[0].dtype)
+        self.references = None if self.reference is None else [torch.zeros_like(value[:, :1]) for value in self.whole]
+        self.hidden = self.whole[0].new_zeros(inputs.batch, inputs.time, self.whole[0].shape[-1])
+        self.scale = self.whole[0].new_zeros(inputs.batch, 1, len(self.whole))  # squared norms of the largest states
+        self._choose(None)
+
+    def go(self, total: Tensor, below: list[dict[int, Below]], result: Tensor | None) -> None:
+        """``total``: the layer's input [batch, time, row]; ``below``: its parts by direction and step, none at the
+        bottom; ``result``: where the relevant parts go, [batch, span, step, unit], or None to keep them by step."""
+        inputs, a, cell = self.question.inputs, Carried(self.question.rules), self.cell
+        projected = cell.project(total)[:, :, None]
+        places = {step: place for place, step in enumerate(self.question.steps.tolist())}
+        for number, (t, branches) in enumerate(self.plan.items()):
+            keep = None if inputs.lengths is None else inputs.mask[:, t, None, None]
+            self.parts = [branches.grow(part) for part in self.parts]
+            self.figures = branches.grow(self.figures)
+            if self.figures.shape[1]:
+                own = self._input(a, t, branches, projected[:, t], [side[t] for side in below])
+                begun: list[Tensor] = self.parts
+                biases: Sequence[Tensor | float] = self.references or [0.0] * len(begun)
+                new = cell.step(a, own, tuple(map(Split, self.whole, begun, biases)))
+                self.parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(new, begun, strict=True)]
+                totals = [value.total for value in new]
+            else:  # no span has begun
+                totals = list(cell.step(Plain(), projected[:, t], tuple(self.whole)))
+            self.whole = [_held(value, old, keep) for value, old in zip(totals, self.whole, strict=True)]
+            if self.reference is not None and self.references is not None:
+                now = [value[:, t, None] for value in self.reference]
+                self.references = [_held(value, old, keep) for value, old in zip(now, self.references, strict=True)]
+            if self.starting or number % EVERY == 0 or number == inputs.time - 1:
+                self._choose(keep)
+            self.hidden[:, t] = (self.whole[0] if keep is None else self.whole[0] * keep)[:, 0]
+            if result is None:
+                self.series[t] = self._shown(keep)
+            elif t in places:
+                shown = self._shown(keep)
+                part = shown.as_part(0 * shown.rest) if self.flipped else shown.part
+                branches.write(part, result[:, :, places[t]])
+
+    def _input(self, a: Carried, t: int, branches: Branches, projected: Tensor, below: list[Below]) -> Split:
+        """The input in parts."""
+        if self.starting:
+            self._begin(branches, below)
+        a.rest, a.settled = (self.rest if self.flipped else None), branches.bias
+        if a.rest is not None and not self.question.rules.reference:
+            a.settled = a.rest if branches.bias is None else (a.rest - branches.bias).abs()
+        if not below:
+            chosen = branches.inside
+            if a.rest is not None:
+                chosen = a.rest if chosen is None else (a.rest - chosen).abs()
+            return Split(projected, 0.0 if chosen is None else Chosen(chosen, projected))
+        parts = torch.cat([side.as_part(self.rest) for side in below], dim=-1)
+        if self.question.references is None:
+            return Split(projected, self.cell.project(parts))
+        under = [self.question.reference(self.layer - 1, d, parts.dtype) for d in range(len(below))]
+        reference = torch.cat([side[0][:, t, None] for side in under if side is not None], dim=-1)
+        return Split(projected, self.cell.project(parts), self.cell.project(reference))
+
+    def _begin(self, branches: Branches, below: list[Below]) -> None:
+        """Where both parts are still zero, carry the one that gets nothing from this step's input either."""
+        if below:
+            ahead = below[0].rest if len(below) == 1 else below[0].rest * below[1].rest
         else:
-            own = 0.0 if branches.inside is None else Chosen(branches.inside, projected[:, t])
-        new = cell.step(a, Split(projected[:, t], own), tuple(map(Split, whole, begun)))
-        keep = None if inputs.lengths is None else inputs.mask[:, t, None, None]
-        whole = [_held(value.total, old, keep) for value, old in zip(new, whole, strict=True)]
-        parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(new, begun, strict=True)]
-        hidden[:, t] = (whole[0] if keep is None else whole[0] * keep)[:, 0]
-        shown = parts[0] if keep is None else parts[0] * keep
-        if result is None:
-            series[t] = shown
-        else:
-            branches.write(shown, result[:, :, t])
-    return hidden, series
+            ahead = 0 * self.rest[:1] if branches.inside is None else branches.inside
+        nothing = torch.stack([(part == 0).all(-1) for part in self.parts]).all(0) & self.zero
+        self._carry(torch.where(nothing[..., None], ahead, self.rest))
+
+    @property
+    def rest(self) -> Tensor:
+        return self.figures[..., :1]
+
+    def _carry(self, rest: Tensor) -> None:
+        self.figures = torch.cat([rest, self.figures[..., 1:]], dim=-1)
+        self.flipped = bool(rest.any())
+
+    def _sums(self) -> list[Tensor]:
+        """The sum of both parts of each state: the state, less its reference."""
+        if self.references is None:
+            return self.whole
+        return [value - reference for value, reference in zip(self.whole, self.references, strict=True)]
+
+    def _choose(self, keep: Tensor | None) -> None:
+        """Measure both parts of every state, and carry the smaller one from here."""
+        sums = self._sums()
+        everything = torch.cat([_square(value) for value in sums], dim=-1)  # [batch, 1, state]
+        states = everything if self.references is None else torch.cat([_square(value) for value in self.whole], dim=-1)
+        self.scale = torch.maximum(self.scale, torch.maximum(states, everything))
+        self.zero = (everything == 0).all(-1)  # [batch, 1]
+        self.starting = bool(self.zero.any())
+        own = torch.cat([_square(part) for part in self.parts], dim=-1)
+        cross = torch.cat([part @ value.mT for part, value in zip(self.parts, sums, strict=True)], dim=-1)
+        other = torch.sub(everything + own, cross, alpha=2).clamp_(min=0)
+        both = torch.maximum(own, other)
+        largest = torch.maximum(self.figures[..., 1:], both if keep is None else both * keep)
+        self.figures = torch.cat([self.rest, largest], dim=-1)
+        # Not at once, so that parts of about the same size stay as they are.
+        swap = own.sum(-1, keepdim=True) > 4 * other.sum(-1, keepdim=True)
+        if bool(swap.any()):
+            self.parts = [torch.where(swap, all_ - part, part) for all_, part in zip(sums, self.parts, strict=True)]
+            self._carry(torch.where(swap, 1 - self.rest, self.rest))
+
+    def _shown(self, keep: Tensor | None) -> Below:
+        sums = self._sums()[0]
+        return Below(self.parts[0], self.rest, sums) if keep is None else Below(
+            self.parts[0] * keep, self.rest, sums * keep
+        )  # fmt: skip
+
+    def by_span(self) -> dict[int, Below]:
+        """``series`` with a part for every span."""
+        made: dict[int, Below] = {}
+        for t, branches in self.plan.items():
+            shown = self.series[t]
+            shape = (len(shown.part), self.question.spans)
+            part, rest = shown.part.new_empty(*shape, shown.part.shape[-1]), shown.rest.new_empty(*shape, 1)
+            branches.write(shown.part, part)
+            branches.write(shown.rest, rest)
+            made[t] = Below(part, rest, shown.whole)
+        return made
+
+    def growth(self) -> Float[Tensor, "batch span"]:
+        """The largest part of a state over the largest such state; 1 for spans that have never begun."""
+        largest = self.figures[..., 1:] / torch.where(self.scale > 0, self.scale, 1)
+        ratio = largest.amax(-1, keepdim=True).sqrt().nan_to_num(nan=torch.inf, posinf=torch.inf)
+        last = self.plan[self.question.times(self.direction)[-1]]
+        result = ratio.new_empty(len(ratio), self.question.spans, 1)
+        last.write(ratio, result)
+        return torch.where(result > 0, result, 1)[..., 0]
 
 
-def _settled(a: Relevant, value: Split, like: Tensor) -> Tensor:
+def reference_run(recurrent: Recurrent, inputs: Inputs) -> list[list[Tensor]]:
+    """The states on inputs of zero from a state of zero, [batch or 1, time, unit] by layer, direction and state.
+
+    In double precision: it is one sequence, so that this costs nothing, and its rounding would be in every part. Rows
+    of different lengths differ only where they are read from their end.
+    """
+    own = inputs.lengths is not None and recurrent.directions == 2
+    rows, mask = (inputs.batch, inputs.mask) if own else (1, None)
+    vectors = inputs.vectors.new_zeros(rows, inputs.time, inputs.vectors.shape[-1], dtype=torch.float64)
+    found: list[list[Tensor]] = []
+    for layer in range(recurrent.layers):
+        outputs = []
+        for direction in range(recurrent.directions):
+            cell = in_double_precision(recurrent.cell(layer, direction))
+            states = list(unroll(cell, vectors, cell.zero_state(rows), mask, direction == 1).states.values())
+            found.append(states)
+            outputs.append(states[0])
+        vectors = torch.cat(outputs, dim=-1)
+    return found
+
+
+def in_double_precision(cell: Cell) -> Cell:
+    """A copy of the cell; its weights are no parameters any more."""
+    weights = (*cell.parameters(), *cell.buffers())
+    return copy.deepcopy(cell, {id(weight): weight.detach().double() for weight in weights})
+
+
+def _square(values: Tensor) -> Tensor:
+    """The squared norm of the last axis, which stays."""
+    norm: Tensor = torch.linalg.vector_norm(values, dim=-1, keepdim=True)
+    return norm.square_()
+
+
+def _settled(a: Carried, value: Split, like: Tensor) -> Tensor:
     """A state never keeps a part made by biases alone, also if the cell forgot to settle it."""
     part = part_of(a.settle(value))
     return part.expand_as(like) if isinstance(part, Tensor) else torch.full_like(like, part)
@@ -145,58 +342,3 @@ def _settled(a: Relevant, value: Split, like: Tensor) -> Tensor:
 def _held(new: Tensor, old: Tensor, keep: Tensor | None) -> Tensor:
     """A row that has ended, or backward in time not begun, keeps its state."""
     return new if keep is None else torch.where(keep, new, old)
-
-
-@torch.no_grad()
-def measured_error(question: Question, hidden: Tensor, relevant: Tensor) -> Float[Tensor, "batch span"]:
-    """The largest ||relevant + irrelevant - state|| over all steps, over the largest ||state||.
-
-    The irrelevant part comes from a recursion of its own that does not know the true state. For a state that is zero
-    throughout (a dead ReLU) the error is absolute.
-    """
-    scale = hidden.norm(dim=-1).amax(-1)[:, None]
-    scale = torch.where(scale > 0, scale, 1)
-    errors = hidden.new_zeros(relevant.shape[:2])
-    spans = min(max(1, question.spans), ROWS)
-    for row in range(0, len(hidden), block := max(1, ROWS // spans)):
-        for span in range(0, question.spans, spans):
-            rows, chosen = slice(row, row + block), slice(span, span + spans)
-            irrelevant = _both_parts(question.block(rows, chosen)).irrelevant
-            difference = relevant[rows, chosen] + irrelevant - hidden[rows, None]
-            errors[rows, chosen] = difference.norm(dim=-1).amax(-1) / scale[rows]
-    return errors
-
-
-def _both_parts(question: Question) -> Parted:
-    recurrent, vectors = question.recurrent, question.inputs.vectors[:, None]
-    inside = question.inside.to(vectors.dtype)[..., None]
-    below = Parted(inside * vectors, (1 - inside) * vectors, vectors.new_zeros(()))
-    for layer in range(recurrent.layers):
-        outputs = [_both_layer(question, layer, direction, below) for direction in range(recurrent.directions)]
-        parts = [torch.cat(part, dim=-1) for part in zip(*outputs, strict=True)]
-        below = Parted(parts[0], parts[1], below.bias)
-    return below
-
-
-def _both_layer(question: Question, layer: int, direction: int, below: Parted) -> tuple[Tensor, Tensor]:
-    inputs, cell, a = question.inputs, question.recurrent.cell(layer, direction), BothParts(question.rules)
-    bias = question.bias.to(below.relevant.dtype)[..., None]
-    shape = (inputs.batch, question.spans, cell.hidden_size)
-    none = below.relevant.new_zeros(shape)
-    given = [value[:, None].expand(shape) for value in question.state(layer, direction)]
-    current = [Parted(value, none, none) if question.marked else Parted(none, value, none) for value in given]
-    series: dict[int, tuple[Tensor, Tensor]] = {}
-    for t in question.times(direction):
-        a.bias_counts = bias[:, :, t]
-        relevant, irrelevant = cell.project(below.relevant[:, :, t]), cell.project(below.irrelevant[:, :, t])
-        now = Parted(relevant, irrelevant, torch.zeros_like(relevant))
-        new = [a.settle(value) for value in cell.step(a, now, tuple(current))]
-        keep = None if inputs.lengths is None else inputs.mask[:, t, None, None]
-        current = [
-            Parted(_held(value.relevant, old.relevant, keep), _held(value.irrelevant, old.irrelevant, keep), none)
-            for value, old in zip(new, current, strict=True)
-        ]
-        shown = (current[0].relevant, current[0].irrelevant)
-        series[t] = shown if keep is None else (shown[0] * keep, shown[1] * keep)
-    ordered = [series[t] for t in range(inputs.time)]
-    return torch.stack([part for part, _ in ordered], dim=2), torch.stack([part for _, part in ordered], dim=2)

@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-from rote.errors import DamagedFileError
+from rote.errors import DamagedFileError, UsageError
+from rote.models.architecture import Capability
 from rote.registry import Registry
 from rote.store import Table, load_tree, save_tree
+
+SHAPE = re.compile(r"""\w+\[Tensor, ['"]([^'"]*)['"]\]""")  # of an annotation, as jaxtyping writes it
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result(ABC):
-    """``axes`` names the axes of each array; ``version`` is raised when the fields of the file form change."""
+    """``axes`` names the axes of each array; ``version`` is raised when the fields of the file form change.
 
-    axes: ClassVar[dict[str, tuple[str, ...]]]
+    The axes are read from the annotations of the fields: ``values: Float[Tensor, "batch unit"]``. A class names in
+    ``axes`` only those of fields without such an annotation.
+    """
+
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {}
     version: ClassVar[int] = 1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        inherited = [vars(base).get("axes", {}) for base in reversed(cls.__mro__[1:])]
+        annotated = {name: SHAPE.search(str(kind)) for name, kind in inspect.get_annotations(cls).items()}
+        written = {name: tuple(shape[1].split()) for name, shape in annotated.items() if shape is not None}
+        cls.axes = {
+            name: axes for some in (*inherited, written, vars(cls).get("axes", {})) for name, axes in some.items()
+        }
 
     @abstractmethod
     def to_table(self) -> Table:
         """Tidy rows: one number per row with its labels."""
 
-    def figure(self) -> Any:
-        """The figure of ``to_table()``: an Altair chart with its data; shows itself in a notebook."""
+    def figure(self, vocabulary: Sequence[str] | None = None) -> Any:
+        """The figure of ``to_table()``: an Altair chart with its data; shows itself in a notebook.
+
+        vocabulary: the names of the tokens, in the order of their numbers. Every result takes it; a figure that shows
+        no tokens is the same with it.
+        """
         from rote.figures import draw
 
         return draw(self.to_table())
@@ -61,7 +84,7 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         shown = []
-        for field in dataclasses.fields(self):
+        for field in sorted(dataclasses.fields(self), key=lambda field: bool(field.kw_only)):  # the class's own first
             value = getattr(self, field.name)
             names = self.axes.get(field.name, ())
             if isinstance(value, Tensor):
@@ -72,6 +95,26 @@ class Result(ABC):
             elif isinstance(value, str | int | float | bool):
                 shown.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class OverTokens(Result):
+    """A result along the steps of sequences: told the vocabulary, its figure has the tokens on its axes."""
+
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {"tokens": ("batch", "time")}
+
+    # In files from before there was this field, and where the inputs are vectors, it is None.
+    tokens: Tensor | None = dataclasses.field(default=None, kw_only=True)
+
+    def figure(self, vocabulary: Sequence[str] | None = None) -> Any:
+        """The figure of ``to_table()``; ``vocabulary``: the names of the tokens, in the order of their numbers."""
+        from rote.figures import draw
+
+        table = self.to_table()
+        if vocabulary is not None:
+            names = token_names(self.tokens, vocabulary)
+            table = dataclasses.replace(table, options={**table.options, "tokens": names})
+        return draw(table)
 
 
 class MeasuredLater(Result):
@@ -101,6 +144,36 @@ def rows_of(values: Tensor, axes: tuple[str, ...], name: str, mask: Tensor | Non
         {**dict(zip(axes, place, strict=True)), name: value}
         for place, value in zip(index.tolist(), numbers, strict=True)
     ]
+
+
+def token_names(
+    tokens: Tensor | None, vocabulary: Sequence[str], argument: str = "vocabulary", what: str = "tokens"
+) -> list[list[str]]:
+    """The name of every token [batch, time]; an error if the vocabulary cannot be the one of these tokens."""
+    if tokens is None:
+        raise UsageError(f"{argument!r} names {what}, but the inputs of this result are vectors. Leave it out.")
+    if not isinstance(vocabulary, Sequence) or not all(isinstance(name, str) for name in vocabulary):
+        remedy = " Say sorted(names, key=names.get)." if isinstance(vocabulary, Mapping) else ""
+        raise UsageError(
+            f"{argument!r} must be a list of names, in the order of the numbers of the {what}. "
+            f"Got {type(vocabulary).__name__}.{remedy}"
+        )
+    if int(tokens.max()) >= len(vocabulary):
+        raise UsageError(f"{argument!r} must name the {what} 0 to {int(tokens.max())}. Got {len(vocabulary)} names.")
+    return [[vocabulary[number] for number in row] for row in tokens.tolist()]
+
+
+def needs(capability: Capability | None) -> Callable[[F], F]:
+    """Decorator that says what an analysis needs of a model, in its attribute ``needs``; None: only weights or samples.
+
+    The analysis itself refuses a model that lacks it, with ``rote.models.capabilities.require``.
+    """
+
+    def declare(analysis: F) -> F:
+        vars(analysis)["needs"] = capability
+        return analysis
+
+    return declare
 
 
 analyses: Registry[Any] = Registry("analysis", "rote.analyses")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from rote.analyses.splitting import Bias
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
-
-BiasRule = Literal["in_span", "exclusive_end", "never"]
 
 
 def contiguous_spans(time: int) -> list[tuple[int, int]]:
@@ -55,9 +54,9 @@ def _bounds(span: Any, time: int) -> tuple[int, int]:
     return start, end
 
 
-def bias_positions(inside: Tensor, rule: BiasRule) -> Bool[Tensor, "batch span time"]:
+def bias_positions(inside: Tensor, rule: Bias) -> Bool[Tensor, "batch span time"]:
     """ "exclusive_end" leaves out the last position of a span, also of one with gaps."""
-    if rule == "never":
+    if rule in ("never", "reference"):
         return torch.zeros_like(inside)
     if rule == "in_span":
         return inside

@@ -1,17 +1,23 @@
-"""Arithmetics that carry, along with every value, the part of it that comes from chosen inputs.
+"""An arithmetic that carries, along with every value, one part of it: what comes from chosen inputs, or the rest.
 
-A value v is the sum of a relevant part (from the chosen inputs), an irrelevant part (from the others) and a part made
-by biases alone. The rules, for each operation a cell can use:
+A value v is the sum of a relevant part r (from the chosen inputs), an irrelevant part q (from the others) and a part b
+that comes from no input. Only one of r and q is carried, p; the other is v - b - p. The rules, for each operation that
+a cell can use, with o for the other part:
 
 linear      each part by itself
 phi(v)      contextual decomposition, bias first (Murdoch et al. 2018): B = phi(b) and
-            R = 1/2 (phi(r + b) - phi(b) + phi(v) - phi(v - r)); or the Shapley value of the three parts, with phi(0)
+            P = 1/2 (phi(p + b) - phi(b) + phi(v) - phi(v - p)); or the Shapley value of the three parts, with phi(0)
             kept with the bias
-gate * s    relevant: R_g (R_s + B_s) + B_g R_s; with interactions="source" also I_g R_s. Bias: B_g B_s
-settle      the bias part joins the relevant one where the bias rule says so, else the irrelevant one
+gate * s    shapley   R = R_g (R_s + B_s) + B_g R_s + 1/2 (R_g Q_s + Q_g R_s), a cross term is shared by its factors:
+                      P = 1/2 (P_g (S + B_s) + P_s (G + B_g))
+            source    R = R_g (R_s + B_s) + (B_g + Q_g) R_s, a cross term goes with its source: P = G P_s + P_g B_s
+            relevant  R = R_g (R_s + B_s) + B_g R_s, every cross term is irrelevant: Q = (G - Q_g) Q_s + Q_g S
+            Bias: B_g B_s
+settle      with bias="reference" b stays: it is the state of the reference run, on inputs of zero. By the other rules
+            it joins the relevant part where the rule says so, else the irrelevant one
 
-``Relevant`` carries the relevant part only: the irrelevant one is the true value minus it. ``BothParts`` carries both
-through their own recursions, as the published implementations do; that their sum is the true state is then a check.
+A part of zero stays exactly zero, and the differences of phi are computed without cancellation (``differences``), so
+that a part keeps its relative precision however small it is. ``propagation`` carries the smaller of the two parts.
 """
 
 from __future__ import annotations
@@ -21,11 +27,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
-Interactions = Literal["relevant", "source"]
+from rote.analyses.differences import DIFFERENCES, tanh_
+
+Bias = Literal["reference", "in_span", "exclusive_end", "never"]
+Interactions = Literal["shapley", "source", "relevant"]
 Linearization = Literal["bias_first", "shapley"]
 Number = Tensor | float  # a float 0.0 stands for a part that is absent
 Function = Callable[[Tensor], Tensor]
@@ -33,14 +41,28 @@ Function = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Rules:
-    interactions: Interactions = "relevant"
+    """How sums and products are split."""
+
+    bias: Bias = "reference"
+    interactions: Interactions = "shapley"
     linearization: Linearization = "bias_first"
-    output_gate: bool = False
+    output_gate: bool = True
+
+    @property
+    def reference(self) -> bool:
+        return self.bias == "reference"
+
+
+PRESETS = {
+    "shapley": Rules(),
+    "murdoch2018": Rules("in_span", "relevant", "bias_first", output_gate=False),
+    "gcd2019": Rules("in_span", "source", "shapley", output_gate=True),
+}
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The relevant part of an input: all of ``value`` [batch, 1, row] where ``inside`` [batch, span, 1] is 1."""
+    """The carried part of an input: all of ``value`` [batch, 1, row] where ``inside`` [batch, span, 1] is 1."""
 
     inside: Tensor
     value: Tensor
@@ -48,30 +70,35 @@ class Chosen:
 
 @dataclass
 class Split:
-    """A value in parts. ``relevant`` is None for a value that is used whole (an output gate)."""
+    """A value in parts. ``part`` is None for a value that is used whole (an output gate)."""
 
     total: Tensor  # [batch, 1, unit]: the same for every span
-    relevant: Number | Chosen | None  # [batch, span, unit]
+    part: Number | Chosen | None  # [batch, span, unit]
     bias: Number = 0.0
 
     def __add__(self, other: Split) -> Split:
-        if self.relevant is None or other.relevant is None:
+        if self.part is None or other.part is None:
             return Split(self.total + other.total, None)
-        return Split(self.total + other.total, _join(self.relevant, other.relevant), _add(self.bias, other.bias))
+        return Split(self.total + other.total, _join(self.part, other.part), _add(self.bias, other.bias))
 
     def __rsub__(self, one: float) -> Split:
-        return Split(one - self.total, None if self.relevant is None else -part_of(self), one - self.bias)
+        return Split(one - self.total, None if self.part is None else -part_of(self), one - self.bias)
 
 
-class Relevant:
-    """The relevant part of every value; ``bias_counts`` [batch, span, 1] says where settled biases join it now."""
+class Carried:
+    """The carried part of every value.
+
+    - rest: [batch, span, 1], 1 where the carried part is the irrelevant one, else 0; None for nowhere.
+    - settled: [batch, span, 1], the share of a settled bias that joins the carried part now; None for nothing.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.bias_counts: Tensor | None = None
+        self.rest: Tensor | None = None
+        self.settled: Tensor | None = None
 
     def linear(self, value: Split, weight: Tensor) -> Split:
-        if value.relevant is None:
+        if value.part is None:
             return Split(value.total @ weight.T, None)
         parts = [
             part @ weight.T if isinstance(part, Tensor) else part * weight.sum(1) if part else 0.0
@@ -84,10 +111,10 @@ class Relevant:
 
     def pieces(self, value: Split, sizes: Sequence[int]) -> tuple[Split, ...]:
         totals, biases = value.total.split_with_sizes(sizes, -1), _cut(value.bias, sizes)
-        if isinstance(value.relevant, Chosen):
-            inside, cut = value.relevant.inside, value.relevant.value.split_with_sizes(sizes, -1)
+        if isinstance(value.part, Chosen):
+            inside, cut = value.part.inside, value.part.value.split_with_sizes(sizes, -1)
             return tuple(Split(t, Chosen(inside, c), b) for t, c, b in zip(totals, cut, biases, strict=True))
-        parts = [None] * len(sizes) if value.relevant is None else _cut(value.relevant, sizes)
+        parts = [None] * len(sizes) if value.part is None else _cut(value.part, sizes)
         return tuple(map(Split, totals, parts, biases))
 
     def sigmoid(self, value: Split) -> Split:
@@ -101,27 +128,36 @@ class Relevant:
 
     def product(self, gate: Split, source: Split) -> Split:
         total = gate.total * source.total
-        if source.relevant is None:
+        if source.part is None:
             raise TypeError("The source of a product must be decomposed; only gates may be whole.")
         part, bias = part_of(source), source.bias
-        if gate.relevant is None:
+        if gate.part is None:
             return Split(total, _times(gate.total, part), _times(gate.total, bias))
         own = part_of(gate)
-        weight = gate.total if self.rules.interactions == "source" else _add(own, gate.bias)
-        relevant = _times(weight, part)
-        if isinstance(relevant, Tensor) and isinstance(own, Tensor) and isinstance(bias, Tensor):
-            relevant = torch.addcmul(relevant, own, bias)
-        else:
-            relevant = _add(relevant, _times(own, bias))
-        return Split(total, relevant, _times(gate.bias, bias))
+        weight, other = self._weights(gate, own, source)
+        return Split(total, _sum_of_products(weight, part, own, other), _times(gate.bias, bias))
+
+    def _weights(self, gate: Split, own: Number, source: Split) -> tuple[Number, Number]:
+        """What the source's and the gate's part are multiplied with."""
+        if self.rules.interactions == "shapley":
+            return _mean(gate.total, gate.bias), _mean(source.total, source.bias)
+        if self.rules.interactions == "source":
+            return gate.total, source.bias
+        if self.rest is None:
+            return _add(own, gate.bias), source.bias
+        # Q_g has the other sign, and what it is added to is the whole: written so that one formula serves both.
+        weight, other = (_add(value.bias, self.rest * (value.total - value.bias)) for value in (gate, source))
+        return _add(weight, _times(1 - 2 * self.rest, own)), other
 
     def settle(self, value: Split) -> Split:
+        if self.rules.reference:
+            return value
         part = part_of(value)
-        if self.bias_counts is None or _absent(value.bias):
+        if self.settled is None or _absent(value.bias):
             return Split(value.total, part)
         if isinstance(part, Tensor) and isinstance(value.bias, Tensor):
-            return Split(value.total, torch.addcmul(part, self.bias_counts, value.bias))
-        return Split(value.total, _add(part, self.bias_counts * value.bias))
+            return Split(value.total, torch.addcmul(part, self.settled, value.bias))
+        return Split(value.total, _add(part, self.settled * value.bias))
 
     def readout_gate(self, value: Split) -> Split:
         return value if self.rules.output_gate else Split(value.total, None)
@@ -130,29 +166,17 @@ class Relevant:
         return value
 
     def _apply(self, value: Split, function: Function, in_place: Function) -> Split:
-        # in_place throughout, so that a relevant part of zero stays exactly zero.
         total = in_place(value.total.clone())
-        if value.relevant is None:
+        if value.part is None:
             return Split(total, None)
-        r, b = part_of(value), value.bias
+        part, b = part_of(value), value.bias
         if self.rules.linearization == "shapley":
-            relevant, _, bias = shapley(function, r, value.total - r - b, b)
-            return Split(total, relevant, bias)
+            own, _, bias = shapley(function, part, value.total - part - b, b)
+            return Split(total, own, bias)
         alone = in_place(b.clone()) if isinstance(b, Tensor) else _at(function, b)
-        if not isinstance(r, Tensor):
+        if not isinstance(part, Tensor):
             return Split(total, 0.0, alone)
-        # As few passes as possible: this is where most of the time goes.
-        difference = in_place(r + b).sub_(in_place(value.total - r))
-        return Split(total, torch.add((total - alone) / 2, difference, alpha=0.5), alone)
-
-
-def tanh_(values: Tensor) -> Tensor:
-    """In place. numpy's is seven times as fast as torch's on the CPU."""
-    if values.device.type != "cpu" or values.dtype not in (torch.float32, torch.float64):
-        return values.tanh_()
-    array = values.numpy()
-    np.tanh(array, out=array)
-    return values
+        return Split(total, DIFFERENCES[function](part, b, value.total, alone, total), alone)
 
 
 def shapley(function: Function, relevant: Number, irrelevant: Tensor, bias: Number) -> tuple[Tensor, Tensor, Tensor]:
@@ -182,9 +206,9 @@ def _at(function: Function, x: float) -> float:
 
 
 def part_of(value: Split) -> Number:
-    """The relevant part, worked out if it is still a choice of inputs."""
-    assert value.relevant is not None
-    part = value.relevant
+    """The carried part, worked out if it is still a choice of inputs."""
+    assert value.part is not None
+    part = value.part
     return part.inside * part.value if isinstance(part, Chosen) else part
 
 
@@ -197,6 +221,18 @@ def _join(a: Number | Chosen, b: Number | Chosen) -> Number | Chosen:
         return b if _absent(a) else a
     parts = [part.inside * part.value if isinstance(part, Chosen) else part for part in (a, b)]
     return parts[0] + parts[1]
+
+
+def _sum_of_products(a: Number, b: Number, c: Number, d: Number) -> Number:
+    """a b + c d."""
+    first = _times(a, b)
+    if isinstance(first, Tensor) and isinstance(c, Tensor) and isinstance(d, Tensor):
+        return torch.addcmul(first, c, d)
+    return _add(first, _times(c, d))
+
+
+def _mean(total: Tensor, bias: Number) -> Tensor:
+    return total / 2 if _absent(bias) else (total + bias) / 2
 
 
 def _absent(part: Number | Chosen) -> bool:

@@ -7,13 +7,13 @@ what was typed since, so that one more character costs one step however long the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from rote.analyses.inputs import as_model
-from rote.analyses.result import Result, analyses
+from rote.analyses.result import Result, analyses, needs
 from rote.cells import State
 from rote.errors import UsageError
 from rote.models.autocomplete import AutocompleteModel
@@ -38,7 +38,6 @@ class Suggestions(Result):
     rank: int | None  # its rank among all outputs; 1 is the most probable
     target_probability: float | None
     states: tuple[State, ...]  # after the last character, for each layer
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {"probabilities": ("choice",)}
 
     def to_table(self) -> Table:
         columns = (
@@ -57,6 +56,7 @@ class Suggestions(Result):
 
 
 @analyses.register("suggest")
+@needs("arithmetic")
 def suggest(
     model: AutocompleteModel,
     text: str,
@@ -84,10 +84,10 @@ def suggest(
     """
     if not isinstance(model, AutocompleteModel):
         raise UsageError(
-            f"'model' must be an AutocompleteModel, as rote.load_autocomplete('gru') gives one. "
-            f"Got {type(model).__name__}."
+            "rote.suggest needs an AutocompleteModel, which reads characters and says words, as "
+            f"rote.load_autocomplete('gru') gives one. Got {type(model).__name__}."
         )
-    as_model(model)
+    as_model(model, "suggest")
     if not 1 <= top <= len(model.vocabulary):
         raise UsageError(f"'top' must lie in 1 to {len(model.vocabulary)}, the outputs of the model. Got {top}.")
     wanted = None if target is None else model.word(target)
@@ -96,7 +96,7 @@ def suggest(
     if after is not None and shown.startswith(after.text) and len(shown) > len(after.text):
         start, tokens = list(after.states), tokens[:, len(after.text) :]
     with torch.no_grad():
-        hidden, states = model.recurrent(model.embed(tokens), None, start)
+        hidden, states = model.recurrent(model.embed(tokens), initial=start)
         found = model.readout(hidden[0, -1]).softmax(-1)
     values, chosen = found.topk(top)
     rank = None if wanted is None else 1 + int((found > found[wanted]).sum())

@@ -16,13 +16,12 @@ from torch import Tensor, nn
 
 from rote.analyses.inputs import check_finite
 from rote.analyses.neurons import Strength, neuron_layers, strong_neurons
-from rote.analyses.result import analyses
 from rote.errors import UnknownNameError, UsageError
+from rote.models.sequence import SequenceModel
 
 Model = TypeVar("Model", bound=nn.Module)
 
 
-@analyses.register("prune")
 @torch.inference_mode(False)  # the copy is one to train
 def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest: float = 0.01) -> Model:
     """A copy of the model with only the strongest share of the neurons of each recurrent layer.
@@ -43,7 +42,7 @@ def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest
     """
     _check_module("model", model)
     kept = strong_neurons(model, keep, by=by, strongest=strongest)
-    pruned = copy.deepcopy(model)
+    pruned = _copied(model)
     shared = _tied(pruned)
     with torch.no_grad():
         for layer in neuron_layers(pruned):
@@ -59,7 +58,6 @@ def prune(model: Model, keep: float = 0.05, *, by: Strength = "edges", strongest
     return pruned
 
 
-@analyses.register("substitute")
 @torch.inference_mode(False)
 def substitute(
     into: Model,
@@ -83,7 +81,7 @@ def substitute(
     """
     _check_module("into", into)
     _check_module("source", source)
-    made = copy.deepcopy(into)
+    made = _copied(into)
     here, there = _tensors(into), _tensors(source)
     names = _of_part(part, here, there)
     for name in names:
@@ -101,6 +99,14 @@ def substitute(
     if retrain is not None:
         frozen = [name for name in names if isinstance(here[name], nn.Parameter)]
         _retrained(made, frozen, there, retrain)
+    return made
+
+
+def _copied(model: Model) -> Model:
+    """To be changed: what was compared with the user's model is no longer it."""
+    made = copy.deepcopy(model)
+    if isinstance(made, SequenceModel):
+        made.origin = ""
     return made
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from rote.analyses.inputs import check_finite
 from rote.analyses.labels import Name
-from rote.analyses.result import Result, analyses
+from rote.analyses.result import Result, analyses, needs
 from rote.errors import UsageError
 from rote.store import Column, Table
 
@@ -30,7 +30,6 @@ class WeightMap(Result):
     weight: Float[Tensor, "row column"]
     rows: tuple[Name, ...]
     columns: tuple[Name, ...]
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {"weight": ("row", "column")}
 
     @property
     def row_strength(self) -> Float[Tensor, " row"]:
@@ -54,6 +53,7 @@ class WeightMap(Result):
 
 
 @analyses.register("weight_map")
+@needs(None)
 def weight_map(
     weight: Tensor, *, rows: Sequence[Name] | None = None, columns: Sequence[Name] | None = None
 ) -> WeightMap:
@@ -87,16 +87,6 @@ class NeuronGraph(Result):
     threshold: float  # absolute weight of the weakest edge that is kept
     receivers: tuple[Name, ...]
     senders: tuple[Name, ...]
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {
-        "edges": ("edge", "end"),
-        "weights": ("edge",),
-        "in_degree": ("receiver",),
-        "out_degree": ("sender",),
-        "mean_in": ("receiver",),
-        "mean_out": ("sender",),
-        "strength_in": ("receiver",),
-        "strength_out": ("sender",),
-    }
 
     @property
     def signed_polarity_in(self) -> Float[Tensor, " receiver"]:
@@ -159,6 +149,7 @@ class NeuronGraph(Result):
 
 
 @analyses.register("neuron_graph")
+@needs(None)
 def neuron_graph(
     weight: Tensor,
     strongest: float = 0.01,
@@ -213,6 +204,11 @@ def gini(amounts: Tensor) -> float:
 
 def as_matrix(weight: Any) -> Tensor:
     """On the CPU, detached and checked."""
+    if weight is None:
+        raise UsageError(
+            "'weight' must be a matrix [receiver, sender] of numbers. Got None, as the weight_hh of a cell without "
+            "recurrent matrix. What its units receive is in cell.weight_ih."
+        )
     try:
         matrix = torch.as_tensor(weight).detach().cpu()
     except (TypeError, ValueError, RuntimeError):

@@ -15,13 +15,17 @@ A cell of one's own takes about twenty lines:
             z, n = a.pieces(projected + a.linear(h, self.weight_hh) + bias, [self.hidden_size] * 2)
             z, n = a.gate("update", a.sigmoid(z)), a.gate("candidate", a.tanh(n))
             return (a.settle(a.product(z, h) + a.product(1 - z, n)),)
+
+A unit that does not multiply its state by a matrix (minGRU and the like) says ``recurrent_matrix = False``: it has
+neither ``weight_hh`` nor ``bias_hh``. States that do not all have hidden_size units are declared in ``state_sizes``.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -30,10 +34,11 @@ from torch import Tensor, nn
 
 from rote.cells.arithmetic import Arithmetic, V
 from rote.config import one_of
-from rote.errors import UsageError
+from rote.errors import UnknownNameError, UsageError
 from rote.registry import Registry
 
 Biases = Literal["none", "one", "two"]
+BIASES = ("bias_ih", "bias_hh")
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,9 @@ class Initialization:
 class Cell(nn.Module, ABC):
     """Weights are named as in torch: ``weight_ih`` [rows, input], ``weight_hh`` [rows, unit], ``bias_ih``, ``bias_hh``.
 
-    biases: "two" has both vectors (torch), "one" only ``bias_ih`` (TensorFlow), "none" neither.
+    - hidden_size: the units of each gate, and of each state unless ``state_sizes`` says otherwise.
+    - biases: "two" has both vectors (torch), "one" only ``bias_ih`` (TensorFlow), "none" neither. Without a recurrent
+      matrix there is no second one: "two" means the same as "one".
     """
 
     row_groups: ClassVar[tuple[int, ...]]
@@ -57,11 +64,19 @@ class Cell(nn.Module, ABC):
     state_names: tuple[str, ...] = ("hidden",)
     forget_rows: ClassVar[int | None] = None  # which group of hidden_size rows is the forget gate
     gate_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
+    recurrent_matrix: ClassVar[bool] = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
+
+    __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name
 
     weight_ih: Tensor
     weight_hh: Tensor
     bias_ih: Tensor | None
     bias_hh: Tensor | None
+
+    def __init_subclass__(cls) -> None:
+        own = [parameter for parameter in _parameters(Cell.__init__) if parameter.name != "options"]
+        options = [option.replace(kind=option.KEYWORD_ONLY) for option in _parameters(cls.configure)]
+        cls.__signature__ = inspect.Signature([*own, *options])
 
     def __init__(
         self,
@@ -78,11 +93,15 @@ class Cell(nn.Module, ABC):
             raise UsageError(f"A cell needs sizes of at least 1. Got input {input_size}, hidden {hidden_size}.")
         one_of("biases", biases, ("none", "one", "two"))
         self.input_size, self.hidden_size, self.biases = input_size, hidden_size, biases
+        known = [option.name for option in _parameters(self.configure)]
+        for name in options:
+            if name not in known:
+                raise UnknownNameError("option", name, known, f" of {type(self).__name__}")
         self.configure(**options)
-        for name, shape in self.shapes().items():
+        for name, shape in (self.shapes() | self._lacking()).items():
             if weights is not None:
                 # The very tensors: a model that is looked into is not copied.
-                given = self._checked(name, weights.get(name), shape)
+                given = self._checked(name, weights, shape)
                 if isinstance(given, nn.Parameter):
                     setattr(self, name, given)
                 else:
@@ -92,36 +111,59 @@ class Cell(nn.Module, ABC):
         if weights is None:
             self.initialize(initialization or Initialization())
 
-    def _checked(self, name: str, weight: Tensor | None, shape: tuple[int, ...] | None) -> Tensor | None:
+    def _checked(self, name: str, weights: Mapping[str, Tensor | None], shape: tuple[int, ...] | None) -> Tensor | None:
+        weight = weights.get(name)
         found = None if weight is None else tuple(weight.shape)
+        if name.endswith("_hh") and found is not None and not self.recurrent_matrix:
+            raise UsageError(f"{name!r} of 'weights' must be left out: {type(self).__name__} has no recurrent matrix.")
+        if name.startswith(BIASES) and (found is None) != (shape is None):
+            raise UsageError(_which_biases(weights, self.biases))
         if found != shape:
-            hint = f" Give biases='none' or 'one' for fewer biases than {self.biases!r}." if "bias" in name else ""
-            raise UsageError(f"{name!r} of 'weights' must be {shape or 'left out'}. Got {found or 'none'}.{hint}")
+            raise UsageError(f"{name!r} of 'weights' must be {shape or 'left out'}. Got {found or 'none'}.")
         return weight
 
     def configure(self) -> None:
         """Take the options of this kind of cell, before its weights are made."""
 
+    @property
+    def state_sizes(self) -> tuple[int, ...]:
+        """Units of each state, in the order of ``state_names``. A cell whose states differ in size declares it here."""
+        return (self.hidden_size,) * len(self.state_names)
+
+    @property
+    def output_size(self) -> int:
+        """Units of the first state: what the cell gives to the layer above and to its own next step."""
+        return self.state_sizes[0]
+
+    @property
+    def rows(self) -> int:
+        """Rows of ``weight_ih``: of all gates together."""
+        return sum(self.row_groups) * self.hidden_size
+
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
-        rows = sum(self.row_groups) * self.hidden_size
+        """The shape of each weight by its name; None for one that this cell does not have."""
         return {
-            "weight_ih": (rows, self.input_size),
-            "weight_hh": (rows, self.hidden_size),
-            "bias_ih": None if self.biases == "none" else (rows,),
-            "bias_hh": (rows,) if self.biases == "two" else None,
+            "weight_ih": (self.rows, self.input_size),
+            "weight_hh": (self.rows, self.output_size) if self.recurrent_matrix else None,
+            "bias_ih": None if self.biases == "none" else (self.rows,),
+            "bias_hh": (self.rows,) if self.biases == "two" and self.recurrent_matrix else None,
         }
+
+    def _lacking(self) -> dict[str, None]:
+        """The usual weights that a cell's own ``shapes`` leaves out."""
+        return {name: None for name in ("weight_hh", *BIASES) if name not in self.shapes()}
 
     @property
     def bias(self) -> Tensor:
         """Both bias vectors together; zeros where there are none."""
         if self.bias_ih is None:
-            return torch.zeros_like(self.weight_hh[..., 0])
+            return torch.zeros_like(self.weight_ih[..., 0])
         return self.bias_ih if self.bias_hh is None else self.bias_ih + self.bias_hh
 
     def zero_state(self, *shape: int) -> tuple[Tensor, ...]:
         """One tensor [*shape, unit] of zeros for each part of the state, such as [batch, unit]."""
-        zeros = self.weight_hh.new_zeros(*shape, self.hidden_size)
-        return tuple(zeros for _ in self.state_names)
+        weight = next(value for name in self.shapes() if (value := getattr(self, name)) is not None)
+        return tuple(weight.new_zeros(*shape, size) for size in self.state_sizes)
 
     def project(self, inputs: Tensor) -> Tensor:
         """``weight_ih @ x`` for inputs of any leading shape: one product for all steps."""
@@ -145,19 +187,22 @@ class Cell(nn.Module, ABC):
                 self._set_gate_biases(name, parameter, how)
 
     def _glorot(self, name: str, parameter: Tensor) -> None:
-        """TensorFlow's default: each matrix that acts on [x, h] at once is one block; biases are zero."""
-        if name.startswith("bias"):
+        """TensorFlow's default: each matrix that acts on [x, h] at once is one block; vectors, as biases, are 0."""
+        if name.startswith("bias") or parameter.dim() < 2:
             parameter.zero_()
             return
-        level = name.removeprefix("weight_ih").removeprefix("weight_hh")
-        shapes = [self.shapes()[f"weight_{kind}{level}"] for kind in ("ih", "hh")]
-        inputs = sum(shape[1] for shape in shapes if shape is not None)
-        for rows in parameter.split([group * self.hidden_size for group in self.row_groups]):
+        inputs, blocks = parameter.shape[1], [parameter]
+        if name.startswith(("weight_ih", "weight_hh")) and len(parameter) == self.rows:
+            level = name.removeprefix("weight_ih").removeprefix("weight_hh")
+            shapes = [self.shapes().get(f"weight_{kind}{level}") for kind in ("ih", "hh")]
+            inputs = sum(shape[1] for shape in shapes if shape is not None)
+            blocks = list(parameter.split([group * self.hidden_size for group in self.row_groups]))
+        for rows in blocks:
             limit = math.sqrt(6.0 / (inputs + len(rows)))
             rows.uniform_(-limit, limit)
 
     def _set_gate_biases(self, name: str, parameter: Tensor, how: Initialization) -> None:
-        if not name.startswith("bias"):
+        if not name.startswith(BIASES) or len(parameter) != self.rows:
             return
         groups = parameter.split(self.hidden_size)
         value = 0.0 if name.startswith("bias_hh") else None  # the sum of both biases is what counts
@@ -166,6 +211,21 @@ class Cell(nn.Module, ABC):
         if how.gate_bias is not None:
             for index in self.gate_bias_rows:
                 groups[index].fill_(how.gate_bias if value is None else value)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return [found for found in inspect.signature(function).parameters.values() if found.name != "self"]
+
+
+def _which_biases(weights: Mapping[str, Tensor | None], given: Biases) -> str:
+    """What to give for the biases that the weights have."""
+    has = [start for start in BIASES if any(name.startswith(start) and weights[name] is not None for name in weights)]
+    if has == ["bias_hh"]:
+        return "'weights' has 'bias_hh' alone. Give it as 'bias_ih', with biases='one'."
+    fitting = ("none", "one", "two")[len(has)]
+    if fitting == given:  # one of several levels has none
+        return f"'weights' must have the biases of every level or of none. Got {', '.join(weights)}."
+    return f"'weights' has {' and '.join(map(repr, has)) or 'no bias'}: give biases={fitting!r}. Got {given!r}."
 
 
 cells: Registry[type[Cell]] = Registry("cell", "rote.cells")

@@ -18,8 +18,9 @@ State = tuple[Tensor, ...]
 
 
 def kernel_of(cell: Cell) -> Any:
-    """torch's kernel of a cell's equations, or None. A subclass may have changed them: only the classes themselves."""
-    if type(cell) is LSTMCell:
+    """torch's kernel of a cell's equations, or None. A subclass may have changed them: only the classes themselves.
+    With a projection torch has none that is fast, and says so in a warning."""
+    if type(cell) is LSTMCell and not cell.proj_size:
         return torch.lstm
     if type(cell) is GRUCell and cell.reset == "after":
         return torch.gru

@@ -54,9 +54,9 @@ class Recurrent(nn.Module):
         if isinstance(cell, str):
             if layers < 1:
                 raise UsageError(f"'layers' must be at least 1. Got {layers}.")
-            kind, made = cells[cell], []
+            kind, made = cells[cell], list[Cell]()
             for layer in range(layers):
-                size = input_size if layer == 0 else hidden_size * self.directions
+                size = input_size if layer == 0 else made[0].output_size * self.directions
                 for _ in range(self.directions):
                     made.append(kind(size, hidden_size, biases=biases, initialization=initialization, **options))
             cell = made
@@ -73,11 +73,13 @@ class Recurrent(nn.Module):
         for index, cell in enumerate(self.all_cells()):
             layer, direction = divmod(index, self.directions)
             wanted = self.output_size if layer else self.cell(0).input_size
-            if cell.hidden_size != self.hidden_size or cell.input_size != wanted:
+            sizes, below = (cell.hidden_size, cell.output_size), (self.hidden_size, self.cell(0).output_size)
+            if cell.input_size != wanted or sizes != below:
                 raise UsageError(
-                    f"The cell of layer {layer}, direction {direction} must take {wanted} inputs and have "
-                    f"{self.hidden_size} units. Got {cell.input_size} and {cell.hidden_size}."
+                    f"The cell of layer {layer}, direction {direction} must take {wanted} inputs, have "
+                    f"{below[0]} units and give {below[1]}. Got {cell.input_size}, {sizes[0]} and {sizes[1]}."
                 )
+            _check_states(cell)
 
     def cell(self, layer: int, direction: int = 0) -> Cell:
         cell = self.cells[layer * self.directions + direction]
@@ -95,7 +97,7 @@ class Recurrent(nn.Module):
 
     @property
     def output_size(self) -> int:
-        return self.hidden_size * self.directions
+        return self.cell(0).output_size * self.directions
 
     def zero_states(self, batch: int) -> list[State]:
         return [cell.zero_state(batch) for cell in self.all_cells()]
@@ -103,6 +105,7 @@ class Recurrent(nn.Module):
     def forward(
         self,
         inputs: Float[Tensor, "batch time input"],
+        *,
         lengths: Tensor | None = None,
         initial: States | None = None,
     ) -> tuple[Float[Tensor, "batch time output"], list[State]]:
@@ -125,6 +128,21 @@ class Recurrent(nn.Module):
                 final.append(end)
             inputs = torch.cat(outputs, dim=-1) if len(outputs) > 1 else outputs[0]
         return inputs, final
+
+
+@torch.no_grad()
+def _check_states(cell: Cell) -> None:
+    """The states that one step gives must have the declared sizes: the analyses would be wrong without a word."""
+    start = cell.zero_state(1)
+    new = cell.step(Plain(), cell.project(start[0].new_zeros(1, cell.input_size)), start)
+    declared = dict(zip(cell.state_names, cell.state_sizes, strict=True))
+    for states in (start, new):
+        found = dict(zip(cell.state_names, (value.shape[-1] for value in states), strict=False))
+        if len(states) != len(declared) or found != declared:
+            raise UsageError(
+                f"The states of {type(cell).__name__} must have the units {declared}, as it declares. Got {found}. "
+                "Where they differ from hidden_size, give the cell the property state_sizes, one number for each state."
+            )
 
 
 def mask_of(lengths: Tensor, time: int) -> Bool[Tensor, "batch time"]:
@@ -162,6 +180,6 @@ def unroll(
 
 def _hidden(cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool) -> tuple[Tensor, State]:
     if inputs.shape[1] == 0:
-        return inputs.new_zeros(len(inputs), 0, cell.hidden_size), state
+        return inputs.new_zeros(len(inputs), 0, cell.output_size), state
     unrolled = unroll(cell, inputs, state, mask, reverse)
     return unrolled.states["hidden"], unrolled.final

@@ -35,6 +35,17 @@ def stack(replicas: Sequence[Cell]) -> Cell:
     return made
 
 
+def with_equal_states(cell: Cell) -> Cell:
+    """The cell, unless its states differ in size: for models that give one vector to all of them."""
+    if set(cell.state_sizes) != {cell.hidden_size}:
+        found = ", ".join(map(str, cell.state_sizes))
+        raise UsageError(
+            f"{type(cell).__name__} has states of {found} units. This model needs a cell whose states all have its "
+            f"{cell.hidden_size} units."
+        )
+    return cell
+
+
 def _options(cell: Cell) -> dict[str, Any]:
     """Sizes, biases and what ``configure`` has set: all that is no tensor."""
     plain = {name: value for name, value in vars(cell).items() if not name.startswith("_")}

@@ -1,10 +1,11 @@
 """Claims, the evidence for them and the verdicts. No torch."""
 
 from rote.claims.claim import (
+    OUTCOMES,
+    Assertion,
     Claim,
     Criterion,
     Evidence,
-    Measurement,
     Outcome,
     Source,
     Tables,
@@ -18,11 +19,12 @@ from rote.claims.rows import verdict_rows
 from rote.claims.statistics import Estimate, difference, mean, paired_difference, proportion
 
 __all__ = [
+    "OUTCOMES",
+    "Assertion",
     "Claim",
     "Criterion",
     "Estimate",
     "Evidence",
-    "Measurement",
     "Outcome",
     "Source",
     "Tables",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from rote.claims.statistics import Estimate
 from rote.store import Table
 
 Outcome = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not run"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Tables = Mapping[str, Table]
 MINIMUM_SEEDS = 5
 
@@ -68,7 +69,7 @@ def below(size: float, at_all: float | None = None) -> Criterion:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Assertion:
     """One number of a study's tables, and what it must be.
 
     role: "main" decides the verdict. "control" must also hold, or a reproduced claim is only partly so.
@@ -88,7 +89,7 @@ class Claim:
     place: str  # "Section 6, Figure 6"
     statement: str  # in our words
     published: str  # the published value, as published
-    measurements: tuple[Measurement, ...]
+    assertions: tuple[Assertion, ...]
     remark: str = ""  # what a reader must know to judge the verdict: readings left open, defects
 
 
@@ -116,10 +117,10 @@ class Verdict:
 def judge(claim: Claim, tables: Tables, *, study: str = "", preset: str = "", runs: tuple[str, ...] = ()) -> Verdict:
     """The verdict on ``claim`` that the tables of its study give."""
     evidence = []
-    for measurement in claim.measurements:
-        estimate = measurement.of(tables)
-        outcome = measurement.expected.outcome(estimate)
-        evidence.append(Evidence(measurement.label, measurement.role, str(measurement.expected), estimate, outcome))
+    for assertion in claim.assertions:
+        estimate = assertion.of(tables)
+        outcome = assertion.expected.outcome(estimate)
+        evidence.append(Evidence(assertion.label, assertion.role, str(assertion.expected), estimate, outcome))
     outcome = _combined(evidence)
     open_questions = [_what_would_settle(item) for item in evidence if item.outcome == "inconclusive"]
     settle = " ".join(dict.fromkeys(open_questions)) if outcome == "inconclusive" else ""
@@ -134,7 +135,7 @@ def not_run(claim: Claim, study: str) -> Verdict:
 
 
 def _combined(evidence: list[Evidence]) -> Outcome:
-    """Main measurements that disagree make it partly so, whatever the open ones will say."""
+    """Main assertions that disagree make it partly so, whatever the open ones will say."""
     if all(item.estimate.n == 0 for item in evidence if item.role == "main"):
         return "not run"
     main = {item.outcome for item in evidence if item.role == "main"}

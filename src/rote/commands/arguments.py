@@ -7,8 +7,11 @@ import dataclasses
 import inspect
 import io
 import itertools
+import os
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import tyro
@@ -17,7 +20,8 @@ from tyro.conf import DisallowNone, FlagCreatePairsOff, subcommand
 from rote.errors import UnknownNameError, UsageError
 
 DEEP = " " * 9  # the help of a missing argument is indented by two levels
-ABOUT = "Does a sequence model compose, or has it learned by rote?"
+NARROWEST = 40  # columns that anything is set in; a narrower terminal breaks the lines itself
+ABOUT = "Does a sequence model compose, or has it learned by rote? (rote --version tells the version.)"
 
 
 def parse(words: Sequence[str], commands: Mapping[str, type[Any]]) -> Any:
@@ -27,9 +31,9 @@ def parse(words: Sequence[str], commands: Mapping[str, type[Any]]) -> Any:
         raise UnknownNameError("command", words[0], commands)
     said = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(said), wide_enough():
             return tyro.cli(
-                _one_of(commands, words[0]), prog="rote", args=in_order(words, commands), description=ABOUT,
+                _one_of(commands, words[0]), prog="rote", args=options_first(words, commands), description=ABOUT,
                 config=(FlagCreatePairsOff, DisallowNone),
             )  # fmt: skip
     except SystemExit as end:
@@ -39,12 +43,41 @@ def parse(words: Sequence[str], commands: Mapping[str, type[Any]]) -> Any:
     raise UsageError(f"{in_one_line(said.getvalue())} See: rote {asked}--help")
 
 
-def in_order(words: Sequence[str], commands: Mapping[str, type[Any]]) -> list[str]:
+@contextlib.contextmanager
+def wide_enough() -> Iterator[None]:
+    """Of a few columns tyro makes one letter per line, and of even fewer it never finds an end."""
+    given = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(max(NARROWEST, shutil.get_terminal_size().columns))
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = given
+
+
+def options_first(words: Sequence[str], commands: Mapping[str, type[Any]]) -> list[str]:
     """Options last, since tyro takes only one unbroken row of other words: ``run plane --json seeds=2``."""
     if not words or words[0] not in commands:
         return list(words)
-    options, others = split(words[1:], commands[words[0]])
+    command = commands[words[0]]
+    options, others = split(words[1:], command)
+    for name, times in Counter(_named(options, command)).items():
+        if times > 1 and name != "--import":
+            raise UsageError(f"The option {name} is given {times} times. Give it once.")
     return [words[0], *others, *options]
+
+
+def _named(options: Sequence[str], command: type[Any]) -> list[str]:
+    """The names among options and their values; tyro takes underscores too, and the value behind an equals sign."""
+    taking, rest = values_of(command), iter(options)
+    found = []
+    for word in rest:
+        found.append(word.partition("=")[0].replace("_", "-"))
+        if word in taking:
+            next(rest, None)
+    return found
 
 
 def split(words: Sequence[str], command: type[Any]) -> tuple[list[str], list[str]]:
@@ -69,7 +102,7 @@ def values_of(command: type[Any]) -> set[str]:
 
 
 def _spelled(field: dataclasses.Field[Any]) -> str:
-    return f"--{field.name.replace('_', '-')}"
+    return "--import" if field.name == "imports" else f"--{field.name.replace('_', '-')}"  # import is Python's word
 
 
 def in_one_line(box: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rote import __version__
+from rote.claims import Source
 from rote.errors import UnknownNameError
+from rote.laboratory import studies
+from rote.recipes import measurements, recipes
+from rote.recipes.job import MEASUREMENT, TRAINING
 from rote.store import Record, Store
-from rote.studies import studies
 
 ROTE = f"""@software{{rote,
   title   = {{Rote: does a sequence model compose, or has it learned by rote?}},
@@ -18,15 +22,24 @@ ROTE = f"""@software{{rote,
 
 def bibtex(store: Store, names: Sequence[str]) -> str:
     """The sources of the named studies or runs (default: of every finished run), each once, and Rote itself."""
-    used = [name if name in studies else _study_of(store, name) for name in names]
+    used = [studies[name].source if name in studies else _of_run(store, name) for name in names]
     if not names:
-        used = [row.study for row in store.runs() if row.status == "finished" and row.study in studies]
-    sources = {studies[name].source.id: studies[name].source for name in used}
+        used = [_source(row.study, row.part) for row in store.runs() if row.status == "finished"]
+    sources = {source.id: source for source in used if source is not None}
     return "\n\n".join([*(sources[key].bibtex for key in sorted(sources)), ROTE])
 
 
-def _study_of(store: Store, prefix: str) -> str:
+def _of_run(store: Store, prefix: str) -> Source | None:
     rows = store.runs()
     if not any(row.id.startswith(prefix) for row in rows):
         raise UnknownNameError("study or run", prefix, [*studies, *(row.id for row in rows)])
-    return Record.read(store.find(prefix)).request.study
+    request = Record.read(store.find(prefix)).request
+    found = _source(request.study, request.part)
+    return found or studies[request.study].source  # or an error that names it
+
+
+def _source(name: str, part: str) -> Source | None:
+    """Of a recipe, a measurement or a study; nothing where none of that name is known here."""
+    kinds: dict[str, Mapping[str, Any]] = {TRAINING: recipes, MEASUREMENT: measurements}
+    known = kinds.get(part, studies)
+    return known[name].source if name in known else None

@@ -64,38 +64,45 @@ def _candidates(before: list[str], current: str, commands: Mapping[str, type[Any
 
 
 def _values(option: str) -> list[str]:
+    from rote.claims import OUTCOMES
     from rote.commands.exporting import FORMATS
+    from rote.laboratory import PRESETS, studies
     from rote.store.select import STATUSES
-    from rote.studies import PRESETS, studies
 
     fixed = {"--preset": PRESETS, "--device": ("auto", "cpu", "cuda", "mps"), "--study": tuple(studies)}
-    fixed |= {"--status": STATUSES, "--format": FORMATS}
+    fixed |= {"--status": STATUSES, "--format": FORMATS, "--source": _sources()}
+    fixed |= {"--outcome": tuple(outcome.replace(" ", "-") for outcome in OUTCOMES)}
     return list(fixed.get(option, ()))
 
 
+def _sources() -> tuple[str, ...]:
+    from rote.laboratory import studies
+
+    return tuple(sorted({word for name in studies for word in (studies[name].source.name, studies[name].source.id)}))
+
+
 def _positional(command: str, given: list[str], store: str | None) -> list[str]:
-    from rote.studies import studies
+    from rote.laboratory import studies
 
     if command in ("run", "sweep", "show", "cite") and not given:
         return list(studies)
     if command in ("run", "sweep"):
-        from rote.config import keys
-
-        set_already = {word.partition("=")[0] for word in given[1:]}
-        return [f"{key}=" for key in keys(studies[given[0]]().default) if key not in set_already]
+        study, set_already = studies[given[0]](), {word.partition("=")[0] for word in given[1:]}
+        return [f"{key}=" for key in study.settings(study.default) if key not in set_already]
     if command == "reproduce":
-        return sorted({word for name in studies for word in (studies[name].source.name, studies[name].source.id)})
+        return [word for word in _sources() if word not in given]
     from rote.commands.runs import ACTIONS
 
     fixed = {
-        "list": ["studies", "tasks", "cells", "analyses", "claims"],
+        "list": ["studies", "tasks", "cells", "architectures", "analyses", "claims"],
         "runs": list(ACTIONS),
         "completion": list(SCRIPTS),
     }
     if command in fixed and not given:
         return fixed[command]
-    if command == "runs" and given[0] in ("show", "rm", "export", "keep"):
+    if command == "runs" and given[0] in ("show", "rm", "slim", "export", "keep"):
         from rote.store import Store
 
-        return [row.id for row in Store(store).runs()]
+        # The shell would put any other folder's name, such as "; rm x", on the line as it is.
+        return [row.id for row in Store(store).runs() if row.id.isalnum()]
     return []

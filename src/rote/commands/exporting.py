@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rote.errors import UnknownNameError, UsageError
-from rote.store import FinishedRun, write_atomically
+from rote.errors import StoreError, UnknownNameError, UsageError
+from rote.store import FinishedRun, Record, Table, write_atomically
 from rote.store.files import canonical, writing
+from rote.store.names import file_name
+from rote.store.table import csv_text
 
 FORMATS = ("csv", "parquet", "tensorboard")
 NEEDED = {"parquet": "duckdb", "tensorboard": "tensorboardX"}
@@ -24,10 +25,12 @@ METRICS = (*LABELS, "step", "measure", "seed", "value")
 Rows = list[dict[str, Any]]
 
 
-def check(format: str, out: Path | None) -> None:
+def check(format: str, out: Path | None, table: str | None) -> None:
     """Before any run is read."""
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
+    if table is not None and (format == "tensorboard" or _is_folder(out)):
+        raise UsageError("'--table' goes with one file; a folder gets every table. Name a file, or leave --table out.")
     if format in NEEDED:
         if out is None:
             raise UsageError(f"The format {format!r} cannot go to the terminal. Say where: --out PATH.")
@@ -40,13 +43,42 @@ def format_of(format: str | None, out: Path | None) -> str:
     return format or (suffix if suffix in FORMATS else "csv")
 
 
-def export(runs: Sequence[FinishedRun], format: str, out: Path | None, table: str | None) -> str:
+@dataclass(frozen=True)
+class Loaded:
+    """What is exported of a run, read once."""
+
+    record: Record
+    metrics: list[dict[str, Any]]
+    tables: dict[str, Table]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        request = self.record.request
+        return dict(zip(LABELS, (request.id, request.study, request.part), strict=True))
+
+
+def load(
+    folders: Iterable[Path], format: str, out: Path | None, table: str | None, left_out: list[str]
+) -> list[Loaded]:
+    """The runs in these folders, as far as this export needs them; what is damaged is named in ``left_out``."""
+    everything = format == "tensorboard" or _is_folder(out)
+    loaded = []
+    for folder in folders:
+        try:
+            run = FinishedRun(folder)
+            metrics = run.metrics() if everything or table is None else []
+            loaded.append(Loaded(run.record, metrics, run.tables() if everything or table is not None else {}))
+        except StoreError as error:
+            left_out.append(str(error))
+    return loaded
+
+
+def export(runs: Sequence[Loaded], format: str, out: Path | None, table: str | None) -> str:
     """Write what was asked for; returns what to print. A folder gets metrics and every table, a file one of them."""
-    check(format, out)
     if format == "tensorboard":
         assert out is not None
         return f"{write_events(runs, out)} event files in {out}\n"
-    if out is not None and not out.suffix:
+    if out is not None and _is_folder(out):
         return _folder(runs, format, out)
     rows = metric_rows(runs) if table is None else table_rows(runs, table)
     names = METRICS if table is None else _names(rows)
@@ -56,16 +88,19 @@ def export(runs: Sequence[FinishedRun], format: str, out: Path | None, table: st
     return f"{len(rows)} rows in {out}\n"
 
 
-def metric_rows(runs: Iterable[FinishedRun]) -> Rows:
+def _is_folder(out: Path | None) -> bool:
+    return out is not None and not out.suffix
+
+
+def metric_rows(runs: Iterable[Loaded]) -> Rows:
     """One row per step, measure and seed; a measure that is not by seed has none."""
     return [
-        dict(zip(METRICS, (run.id, request.study, request.part, row["step"], measure, seed, value), strict=True))
+        run.labels | {"step": row.get("step"), "measure": measure, "seed": seed, "value": value}
         for run in runs
-        for request in [run.record.request]
-        for row in run.metrics()
+        for row in run.metrics
         for measure, values in row.items()
         if measure != "step"
-        for seed, value in by_seed(request.seeds, values)
+        for seed, value in by_seed(run.record.request.seeds, values)
     ]
 
 
@@ -76,20 +111,17 @@ def by_seed(seeds: Sequence[int], values: Any) -> Iterator[tuple[int | None, Any
         yield None, values
 
 
-def table_rows(runs: Sequence[FinishedRun], name: str) -> Rows:
+def table_rows(runs: Sequence[Loaded], name: str) -> Rows:
     """The rows of the runs' tables of that name, with the run that each comes from."""
-    found: Rows = []
-    known: set[str] = set()
-    for run in runs:
-        tables = run.tables()
-        known |= set(tables)
-        if name in tables:
-            request = run.record.request
-            labels = dict(zip(LABELS, (run.id, request.study, request.part), strict=True))
-            found += [labels | {_apart(key): value for key, value in row.items()} for row in tables[name].records()]
+    known = {name for run in runs for name in run.tables}
     if name not in known:
         raise UnknownNameError("table", name, known, " of these runs")
-    return found
+    return [
+        run.labels | {_apart(key): value for key, value in row.items()}
+        for run in runs
+        if name in run.tables
+        for row in run.tables[name].records()
+    ]
 
 
 def _apart(name: str) -> str:
@@ -97,14 +129,13 @@ def _apart(name: str) -> str:
     return f"{name} (table)" if name in LABELS else name
 
 
-def _folder(runs: Sequence[FinishedRun], format: str, out: Path) -> str:
+def _folder(runs: Sequence[Loaded], format: str, out: Path) -> str:
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    tables = dict.fromkeys(name for run in runs for name in run.tables())
     written: dict[str, tuple[Sequence[str], Rows]] = {"metrics": (METRICS, metric_rows(runs))}
-    for name in tables:
+    for name in dict.fromkeys(name for run in runs for name in run.tables):
         rows = table_rows(runs, name)
-        written[f"table-{name}"] = (_names(rows), rows)
+        written[file_name(f"table-{name}", written)] = (_names(rows), rows)
     for name, (columns, rows) in written.items():
         _write(out / f"{name}.{format}", format, columns, rows)
     return "".join(f"{len(rows)} rows in {out / name}.{format}\n" for name, (_, rows) in written.items())
@@ -123,11 +154,7 @@ def _write(path: Path, format: str, names: Sequence[str], rows: Rows) -> None:
 
 
 def as_csv(names: Sequence[str], rows: Rows) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([row.get(name) for name in names] for row in rows)
-    return text.getvalue()
+    return csv_text(names, ([row.get(name) for name in names] for row in rows), end="\n")
 
 
 def write_parquet(path: Path, names: Sequence[str], rows: Rows) -> None:
@@ -145,6 +172,9 @@ def write_parquet(path: Path, names: Sequence[str], rows: Rows) -> None:
                 connection.execute("SET autoload_known_extensions = false")  # never from a network
                 connection.execute(f"COPY (SELECT * FROM {source}) TO {_quoted(str(made))} (FORMAT parquet)")
             os.replace(made, path)
+        except duckdb.Error as error:  # such as two columns that differ only in case
+            reason = str(error).split("\n", 1)[0]
+            raise UsageError(f"Parquet cannot hold what goes into {path} ({reason}). Use --format csv.") from None
         finally:
             for temporary in (lines, made):
                 temporary.unlink(missing_ok=True)
@@ -167,23 +197,21 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def write_events(runs: Sequence[FinishedRun], out: Path) -> int:
+def write_events(runs: Sequence[Loaded], out: Path) -> int:
     """A folder for each run, and in it one for each seed; tables and settings as texts. Returns how many files."""
     tensorboard = _import("tensorboardX", "tensorboard")
     count = 0
     for run in runs:
         request = run.record.request
-        folder = out / request.study / f"{request.part.replace('/', '-')}-{run.id[:10]}"
+        folder = out / request.study / file_name(f"{request.part}-{request.id[:10]}")
         began = datetime.fromisoformat(run.record.started).timestamp()
         with writing(folder):
             shutil.rmtree(folder, ignore_errors=True)  # of this run by an earlier export: events would be doubled
             by_folder: dict[Path, list[tuple[str, float, int]]] = {folder: []}
-            for row in run.metrics():
-                for measure, values in row.items():
-                    for seed, value in by_seed(request.seeds, values) if measure != "step" else ():
-                        if isinstance(value, int | float):
-                            place = folder if seed is None else folder / f"seed-{seed}"
-                            by_folder.setdefault(place, []).append((measure, float(value), int(row["step"])))
+            for row in metric_rows([run]):
+                if isinstance(row["value"], int | float) and isinstance(row["step"], int):
+                    place = folder if row["seed"] is None else folder / f"seed-{row['seed']}"
+                    by_folder.setdefault(place, []).append((row["measure"], float(row["value"]), row["step"]))
             for place, scalars in by_folder.items():
                 with tensorboard.SummaryWriter(str(place)) as writer:
                     if place == folder:
@@ -195,11 +223,11 @@ def write_events(runs: Sequence[FinishedRun], out: Path) -> int:
     return count
 
 
-def _texts(run: FinishedRun) -> Mapping[str, str]:
+def _texts(run: Loaded) -> Mapping[str, str]:
     from rote.report.tables import to_markdown
 
     settings = json.dumps(run.record.request.config, indent=1, sort_keys=True)
-    tables = {f"table/{name}": to_markdown(table) for name, table in run.tables().items() if not table.details}
+    tables = {f"table/{name}": to_markdown(table) for name, table in run.tables.items() if not table.details}
     return {"settings": f"```\n{settings}\n```", **tables}
 
 

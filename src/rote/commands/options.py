@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tyro.conf import arg
+from tyro.conf import UseAppendAction, arg
 
 from rote.errors import UsageError
+from rote.printable import in_json, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,8 +30,33 @@ Cluster = Annotated[
     option("ADDRESS", "Run on the workers of a dask scheduler, as tcp://host:8786, or slurm. See: rote worker."),
 ]
 Device = Annotated[str, arg(metavar="NAME", help="auto, cpu, cuda, cuda:0, mps.")]
+Imports = Annotated[
+    UseAppendAction[tuple[str, ...]],
+    arg(
+        name="import",
+        metavar="FILE",
+        help="Import a file (cells.py) or a module (acme.cells) of your own first: what it registers is known then.",
+        help_behavior_hint="May be given several times.",
+    ),
+]
 Json = Annotated[bool, option(None, "Print JSON for other programs.")]
 PresetFilter = Annotated[str | None, option("NAME", "Only results of this preset. Default: the most thorough.")]
+
+
+def import_named(names: tuple[str, ...]) -> None:
+    """What the user names with --import; nothing else from the current folder is ever imported."""
+    from rote.plugins import load
+    from rote.registry import all_outside
+    from rote.sources import reached_from
+
+    modules = load(names)
+    used = {module for entry in all_outside() for one in entry.outside for module in reached_from(one)}
+    for name, module in zip(names, modules, strict=True):
+        if module not in used:
+            raise UsageError(
+                f"'--import {name}' registers nothing (as @cells.register and @studies.register do), and nothing that "
+                "is registered imports it."
+            )
 
 
 def open_store(folder: str | None) -> Store:
@@ -47,13 +74,25 @@ def open_store(folder: str | None) -> Store:
     return store
 
 
+def say(text: str, *, end: str = "\n") -> None:
+    """Print a text that may hold anything."""
+    print(printable(text), end=end)
+
+
 def confirm(question: str) -> bool:
     """Ask a person at the terminal."""
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         print()
         return False
+
+
+def tell_left_out(left_out: Sequence[str]) -> int:
+    """Name what is damaged, each once; the command's exit code."""
+    for reason in dict.fromkeys(left_out):
+        print(f"rote: Left out: {printable(reason, lines=False)}", file=sys.stderr)
+    return int(bool(left_out))
 
 
 def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
@@ -68,7 +107,7 @@ def print_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 def print_json(value: object) -> None:
     from rote.store.files import finite
 
-    print(json.dumps(finite(value), indent=2, ensure_ascii=False, default=str))
+    print(in_json(json.dumps(finite(value), indent=2, ensure_ascii=False, default=str)))
 
 
 def out_console() -> Console:

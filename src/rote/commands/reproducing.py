@@ -10,11 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from rote.commands.options import Cluster, Device, Folder, Workers, err_console, open_store, option, out_console
-from rote.commands.studying import studies_of
-from rote.errors import RunFailedError, StoreError
+from rote.commands.options import (
+    Cluster,
+    Device,
+    Folder,
+    Imports,
+    Workers,
+    err_console,
+    open_store,
+    option,
+    out_console,
+    tell_left_out,
+)
+from rote.commands.study import studies_of
+from rote.errors import RoteError, RunFailedError
 
 if TYPE_CHECKING:
+    from rote.laboratory import StudyResult
+    from rote.laboratory.study_run import StudyRun
     from rote.store import Store
 
 
@@ -39,11 +52,12 @@ class Reproduce:
     cluster: Cluster = None
     device: Device = "auto"
     store: Folder = None
+    imports: Imports = ()
 
     def __call__(self) -> int:
         from rote.commands.reporting import check_report_folder, write_report
         from rote.commands.terminal import show_verdicts
-        from rote.studies import Laboratory, ledger, studies
+        from rote.laboratory import Display, Laboratory, ledger, studies
 
         names = studies_of(self.sources)
         store, console = open_store(self.store), err_console()
@@ -55,71 +69,71 @@ class Reproduce:
         lab.check()
         agenda = Agenda(expected_times(store, names, self.preset, lab.workers))
         failed: list[str] = []
-        for name in names:
-            console.print(agenda.begin(name), markup=False, highlight=False)
-            try:
-                self._run(name, store)
-            except (RunFailedError, StoreError) as error:  # the other studies go on
+        read: dict[Path, StudyRun] = {}  # their tables are made once
+
+        def told(name: str, result: StudyResult | RoteError) -> None:
+            if isinstance(result, RoteError):  # the other studies go on
                 failed.append(name)
-                console.print(f"rote: {error}", markup=False, highlight=False, style="red", soft_wrap=True)
-            agenda.end(name)
-        verdicts = ledger(store, self.preset)
-        show_verdicts(out_console(), [verdict for verdict in verdicts if verdict.study in names])
-        page = write_report(store, self.out, preset=self.preset, verdicts=verdicts)
-        out_console().print(f"Report: {page}", markup=False, soft_wrap=True)
-        if failed:
-            raise RunFailedError(f"Failed: {', '.join(failed)}. See: rote runs list --status failed")
-        return 0
+                console.print(f"rote: {name}: {result}", markup=False, highlight=False, style="red", soft_wrap=True)
+                ended = agenda.end(name, "failed")
+            else:
+                read[result.run.folder] = result.run
+                ended = agenda.end(name, f"{result.computed} computed, {result.reused} reused")
+            console.print(ended, markup=False, highlight=False)
 
-    def _run(self, name: str, store: Store) -> None:
-        from rote.studies import Display, Laboratory
-
-        console = err_console()
+        console.print(agenda.begin(), markup=False, highlight=False)
         with Display(console) as display:
             lab = Laboratory(store, workers=self.workers, cluster=self.cluster, device=self.device, display=display)
-            result = lab.run(name, self.preset)
-        console.print(f"  Runs: {result.computed} computed, {result.reused} reused", highlight=False)
+            lab.run_studies(names, self.preset, told)
+        left_out: list[str] = []
+        verdicts = ledger(store, self.preset, left_out, read)
+        show_verdicts(out_console(), [verdict for verdict in verdicts if verdict.study in names])
+        page = write_report(store, self.out, preset=self.preset, verdicts=verdicts, left_out=left_out, read=read)
+        out_console().print(f"Report: {page}", markup=False, soft_wrap=True)
+        code = tell_left_out(left_out)
+        if failed:
+            raise RunFailedError(f"Failed: {', '.join(failed)}. See: rote runs list --status failed")
+        return code
 
 
 @dataclass
 class Agenda:
-    """What is running, what is next, and the time left: as estimated, and corrected by how long it took so far."""
+    """How many studies are done, and the time left: as estimated, and corrected by how long it took so far."""
 
     expected: Mapping[str, float | None]  # seconds by study, in order; None where nothing is known
-    took: dict[str, float] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
     _began: float = 0.0
 
-    def begin(self, name: str) -> str:
+    def begin(self) -> str:
+        """What is said before the first."""
         self._began = time.monotonic()
-        names = list(self.expected)
-        place = names.index(name)
-        then = f"; then {names[place + 1]}" if place + 1 < len(names) else ", the last"
-        return f"[{place + 1}/{len(names)}] {name}{then}{self._left(names[place:])}"
+        return f"{len(self.expected)} studies{self._left()}"
 
-    def end(self, name: str) -> None:
-        self.took[name] = time.monotonic() - self._began
+    def end(self, name: str, how: str) -> str:
+        """What is said when one is done."""
+        self.done.append(name)
+        return f"[{len(self.done)}/{len(self.expected)}] {name}: {how}{self._left()}"
 
-    def _left(self, names: list[str]) -> str:
-        from rote.studies.estimates import duration
+    def _left(self) -> str:
+        from rote.laboratory.estimates import duration
 
-        times = [self.expected[name] for name in names]
+        times = [seconds for name, seconds in self.expected.items() if name not in self.done]
         known = [seconds for seconds in times if seconds is not None]
         left = sum(known) * self._slower()
         if left < 1:
-            return ""
-        return f". About {duration(left)} left" + ("" if len(known) == len(times) else ", and what is not known yet")
+            return "."
+        return f". About {duration(left)} left" + ("." if len(known) == len(times) else ", and what is not known yet.")
 
     def _slower(self) -> float:
         """How much longer than expected it took so far, once there is something to compare."""
-        done = [(expected, took) for name, took in self.took.items() if (expected := self.expected[name])]
-        expected, took = (sum(column) for column in zip(*done, strict=True)) if done else (0.0, 0.0)
-        return took / expected if expected >= 10 else 1.0
+        expected = sum(self.expected[name] or 0.0 for name in self.done)
+        return (time.monotonic() - self._began) / expected if expected >= 10 else 1.0
 
 
 def expected_times(store: Store, names: list[str], preset: str, workers: int) -> dict[str, float | None]:
     """A run that two studies need is counted with the first."""
-    from rote.studies import studies
-    from rote.studies.estimates import Estimator
+    from rote.laboratory import studies
+    from rote.laboratory.estimates import Estimator
 
     estimator, expected = Estimator(store, workers), {}
     for name in names:

@@ -13,6 +13,7 @@ from rote.commands.options import (
     Cluster,
     Device,
     Folder,
+    Imports,
     Json,
     Workers,
     confirm,
@@ -22,15 +23,16 @@ from rote.commands.options import (
     out_console,
     print_json,
     print_rows,
+    say,
 )
 from rote.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
+    from rote.laboratory import Laboratory
+    from rote.laboratory.estimates import Expectation
+    from rote.laboratory.sweep import Objective
+    from rote.laboratory.sweep import Sweep as Asked
     from rote.store import Table
-    from rote.studies import Laboratory
-    from rote.studies.estimates import Expectation
-    from rote.studies.sweep import Objective
-    from rote.studies.sweep import Sweep as Asked
 
 ASKS_FROM = 1000  # runs
 TABLES = ("csv", "md", "tex", "json")
@@ -49,7 +51,7 @@ class Sweep:
       rote sweep tagging model.hidden=16,32 model.cell=elman,lstm --seeds 5
       rote sweep tagging model.hidden=16,32,64 --dry-run
       rote sweep classification task.train=train.txt training.learning_rate=0.001..0.03 --trials 10
-      rote sweep plane model.hidden=4,8 --of outcome.corner_wrong --lowest --out sweep.csv --figure sweep.svg
+      rote sweep plane model.hidden=4,8 --of seeds.corner_wrong --lowest --out sweep.csv --figure sweep.svg
     """
 
     study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
@@ -59,9 +61,9 @@ class Sweep:
     seeds: Annotated[int | None, option("N", "Random seeds of each setting. Default: as the preset says.")] = None
     trials: Annotated[int | None, option("N", "Draw so many settings at random. Default: the whole grid.")] = None
     method: Annotated[str | None, option("NAME", "grid, random or optuna. Default: grid, with --trials random.")] = None
-    seed: Annotated[int, arg(metavar="N", help="Of the random draws.")] = 0
+    seed: Annotated[int | None, option("N", "Of the random draws. Default: 0.")] = None
     of: Annotated[
-        str | None, option("TABLE.COLUMN", "What to compare, as mean over rows. Default: as the study says.")
+        str | None, option("TABLE.COLUMN", "What to compare, as mean over seeds. Default: as the study says.")
     ] = None
     lowest: Annotated[bool, option(None, "With --of: less is better.")] = False
     out: Annotated[Path | None, option("FILE", "Also write the table: .csv, .md, .tex or .json.")] = None
@@ -74,12 +76,17 @@ class Sweep:
     device: Device = "auto"
     store: Folder = None
     json: Json = False
+    imports: Imports = ()
 
     def __call__(self) -> int:
-        from rote.studies import Display, Laboratory
-        from rote.studies.sweep import estimate, sweep
+        from rote.laboratory import Display, Laboratory
+        from rote.laboratory.sweep import estimate, sweep
 
         asked = self._asked()
+        if self.seed is not None and asked.method == "grid":
+            raise UsageError("'--seed' goes with --trials N: a grid draws nothing.")
+        if self.dry_run and (self.out or self.figure):
+            raise UsageError("'--dry-run' writes nothing: leave out --out and --figure.")
         check_file(self.out, TABLES, "A table")
         check_file(self.figure, FIGURES, "A figure")
         display = Display(err_console())
@@ -96,15 +103,15 @@ class Sweep:
         return self._show(found)
 
     def _asked(self) -> Asked:
-        from rote.studies.space import parse_space
-        from rote.studies.sweep import Sweep
+        from rote.laboratory.search_space import parse_space
+        from rote.laboratory.sweep import Sweep
 
         space = parse_space([*self.space, *([] if self.seeds is None else [f"seeds={self.seeds}"])])
         chosen: Any = self.method  # its name is checked by the sweep
-        return Sweep(self.study, space, self.preset, chosen, self.trials, self.seed, self._objective())
+        return Sweep(self.study, space, self.preset, chosen, self.trials, self.seed or 0, self._objective())
 
     def _objective(self) -> Objective | None:
-        from rote.studies.sweep import Objective
+        from rote.laboratory.sweep import Objective
 
         if self.of is None:
             if self.lowest:
@@ -126,12 +133,12 @@ class Sweep:
 
     def _confirm(self, lab: Laboratory, asked: Asked) -> None:
         """A grid is quickly too large by mistake: ask before anything is made."""
-        from rote.studies.estimates import in_words
-        from rote.studies.sweep import most_runs
+        from rote.laboratory.estimates import in_words
+        from rote.laboratory.sweep import most_runs
 
         if self.yes or most_runs(asked) <= ASKS_FROM:
             return
-        from rote.studies.sweep import estimate
+        from rote.laboratory.sweep import estimate
 
         found = estimate(lab, asked)
         words = in_words(found)
@@ -168,7 +175,7 @@ class Sweep:
         """1 where every trial failed, as of a run that failed."""
         print_rows(found.records(), as_json=self.json)
         if found.note and not self.json:
-            print(found.note)
+            say(found.note)
         return int(all(score is None for score in found.column("score")))
 
 

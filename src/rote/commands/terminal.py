@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from rote.claims import Estimate, Verdict
+from rote.claims import OUTCOMES, Estimate, Verdict
+from rote.commands.arguments import NARROWEST
+from rote.laboratory import Study
+from rote.laboratory.estimates import Expectation, in_words
+from rote.printable import printable
 from rote.store import Listed, Record, Table
-from rote.studies import Study
-from rote.studies.estimates import Expectation, in_words
 
+LINE = 100  # columns of a claim
 STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "inconclusive": "magenta"}
+
+
+class PrintableConsole(Console):
+    """Whatever is printed on it, no text from a record or a file reaches the terminal as a command to it."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
 
 
 def console_for(file: TextIO) -> Console:
     """A terminal's own width; elsewhere (a file, a pipe) lines are as long as they are."""
     wide = not file.isatty() and "COLUMNS" not in os.environ
-    return Console(file=file, width=10_000 if wide else None)
+    made = PrintableConsole(file=file, width=10_000 if wide else None)
+    made.width = max(made.width, NARROWEST)
+    return made
 
 
 def show_tables(console: Console, tables: Iterable[Table]) -> None:
@@ -58,6 +73,37 @@ def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
             console.print(Padding(Text(line), (0, 0, 0, 4), expand=False), highlight=False)
 
 
+def show_ledger(console: Console, verdicts: Sequence[Verdict]) -> None:
+    """A line for each claim that fits 100 columns, and how many came out how, source by source."""
+    if not verdicts:
+        console.print("No claim is like that.")
+        return
+    widest = max(len(verdict.claim.id) for verdict in verdicts)
+    for verdict in verdicts:
+        line = Text(f"{verdict.outcome.upper():<15}", style=STYLES.get(verdict.outcome, "dim"))
+        line.append(f"{verdict.claim.id:<{widest}}  {_first_number(verdict)}", style="not bold default")
+        line.truncate(min(LINE, console.width), overflow="ellipsis")
+        console.print(line, highlight=False)
+    console.print()
+    sources = list(dict.fromkeys(verdict.claim.source for verdict in verdicts))
+    counts = Counter((verdict.claim.source, verdict.outcome) for verdict in verdicts)
+    rows: list[dict[str, Any]] = [
+        {"source": source, **{outcome: counts[source, outcome] for outcome in OUTCOMES}} for source in sources
+    ]
+    if len(sources) > 1:
+        rows.append({"source": "all", **{name: sum(row[name] for row in rows) for name in OUTCOMES}})
+    console.print(rows_as_table(rows), highlight=False)
+    console.print("rote claims --full tells what each says, what was published and all that we measured.", style="dim")
+
+
+def _first_number(verdict: Verdict) -> str:
+    """At which scale, and what the verdict rests on first; of what was not run, how to run it."""
+    if not verdict.evidence:
+        return f"rote run {verdict.study}"
+    estimate = next(item.estimate for item in verdict.evidence if item.role == "main")
+    return f"{verdict.preset:<5}  n = {estimate.n:<3}  {interval(estimate)}"
+
+
 def show_runs(console: Console, runs: Sequence[Listed], root: Path) -> None:
     if not runs:
         console.print(f"No such runs in {root}.", markup=False, highlight=False)
@@ -66,26 +112,41 @@ def show_runs(console: Console, runs: Sequence[Listed], root: Path) -> None:
         {
             "id": row.id[:10], "study": row.study, "part": row.part, "preset": row.preset, "status": row.status,
             "seeds": row.seeds, "started": row.started[:16].replace("T", " "), "seconds": row.seconds,
+            "about": row.label,
         }
         for row in runs
     ]  # fmt: skip
-    reasons = [f"{row.id[:10]}: {row.error}" for row in runs if row.error]
+    reasons = [printable(f"{row.id[:10]}: {row.error}", lines=False) for row in runs if row.error]
     console.file.write("\n".join([*in_columns(rows), *reasons]) + "\n")
+
+
+def show_networks(console: Console, networks: Sequence[Mapping[str, Any]], most: int = 12) -> None:
+    """The networks of a training, a line each."""
+    if networks:
+        console.print("networks (open them in Python: store.load(ID).networks()[index])", highlight=False, markup=False)
+    for index, labels in enumerate(networks[:most]):
+        told = ", ".join(f"{name} {value}" for name, value in labels.items())
+        console.print(printable(f"  {index}  {told}", lines=False), highlight=False, markup=False)
+    if len(networks) > most:
+        console.print(f"  ... and {len(networks) - most} more", highlight=False)
 
 
 def show_record(console: Console, record: Record, folder: Path) -> None:
     request, environment = record.request, record.environment
     packages = ", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items())
+    own = ", ".join(f"{name} {digest[:12]}" for name, digest in request.code.items())
     facts = {
         "run": request.id,
         "folder": folder,
         "study": f"{request.study}, version {request.version}, part {request.part}, preset {request.preset}",
+        **({"about": request.label} if request.label else {}),
         "status": record.status + (f", taken up again {record.resumed} times" if record.resumed else ""),
         "started": f"{record.started}, took {record.seconds:.1f} s on {record.device or 'no device'}",
         "seeds": _seeds(request.seeds),
         "overrides": ", ".join(f"{key}={value}" for key, value in record.passed.items()) or "none",
         "made from": ", ".join(record.uses) or "itself",
         "code": f"commit {environment.get('commit') or 'unknown'}{', changed' if environment.get('dirty') else ''}",
+        **({"own code": own} if own else {}),
         "packages": f"python {environment.get('python')}, {packages}",
     }
     for name, value in facts.items():
@@ -117,7 +178,7 @@ def _only(table: Table, names: Sequence[str]) -> list[dict[str, Any]]:
 
 def in_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Lines of plain text, for thousands of rows: a table that measures and folds every cell takes seconds."""
-    cells = [list(rows[0]), *([number(value) for value in row.values()] for row in rows)]
+    cells = [list(rows[0]), *([printable(number(value), lines=False) for value in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     right = [isinstance(value, int | float) for value in rows[0].values()]
     return [
@@ -135,7 +196,7 @@ def rows_as_table(rows: list[dict[str, Any]]) -> Grid:
         values = [row[name] for row in rows]
         is_number = all(isinstance(value, int | float | None) for value in values)
         short = max(len(number(value)) for value in values) <= 20
-        grid.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=short)
+        grid.add_column(Text(name), justify="right" if is_number else "left", overflow="fold", no_wrap=short)
     for row in rows:
         grid.add_row(*(Text(number(value), style=STYLES.get(str(value), "")) for value in row.values()))
     return grid

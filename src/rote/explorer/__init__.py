@@ -6,17 +6,17 @@ from rote.lazy import lazily
 
 if TYPE_CHECKING:
     from rote.explorer.app import create_app
+    from rote.explorer.catalog import Catalog, Opened
     from rote.explorer.serving import Explorer, explore
-    from rote.explorer.shelf import Opened, Shelf
     from rote.explorer.workbench import Workbench
 
-__all__ = ["Explorer", "Opened", "Shelf", "Workbench", "create_app", "explore"]
+__all__ = ["Catalog", "Explorer", "Opened", "Workbench", "create_app", "explore"]
 __getattr__ = lazily(
     __name__,
     {
         "Explorer": "serving",
-        "Opened": "shelf",
-        "Shelf": "shelf",
+        "Opened": "catalog",
+        "Catalog": "catalog",
         "Workbench": "workbench",
         "create_app": "app",
         "explore": "serving",

@@ -41,20 +41,21 @@ def session(request: Request) -> dict[str, Any]:
 
 @shell.get("/models")
 def models(request: Request) -> dict[str, Any]:
-    """The shelf."""
+    """The catalog of models."""
     bench = workbench(request)
-    return {"models": [listing.to_plain() for listing in bench.compute(bench.shelf.listing)]}
+    return {"models": [listing.to_plain() for listing in bench.compute(bench.catalog.listing)]}
 
 
 @shell.get("/models/{key}")
 def model(request: Request, key: Key) -> dict[str, Any]:
-    """One of them; every network of the store, not only those that the shelf lists."""
+    """One of them; every network of the store, not only those that the catalog lists."""
     bench = workbench(request)
-    return bench.compute(bench.shelf.find, key).to_plain()
+    return bench.compute(bench.catalog.find, key).to_plain()
 
 
-def create_app(bench: Workbench | None = None) -> FastAPI:
-    """The explorer as an ASGI application. It answers only on loopback, whatever it is bound to."""
+def create_app(bench: Workbench | None = None, token: str | None = None) -> FastAPI:
+    """The explorer as an ASGI application. It answers only on loopback, whatever it is bound to, and with a ``token``
+    only requests that have it."""
     bench = bench or Workbench()
 
     @contextlib.asynccontextmanager
@@ -80,7 +81,7 @@ def create_app(bench: Workbench | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC))
     app.mount("/house", StaticFiles(directory=HOUSE))
     _tell_errors(app)
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, token=token)
     return app
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from rote.explorer.asking import Step, TextBody, Word
+from rote.explorer.text_requests import Step, TextBody, Word
 from rote.explorer.workbench import Workbench, workbench
 
 if TYPE_CHECKING:
-    from rote.explorer.trails import Trails
+    from rote.explorer.prefix_cache import Trails
 
 router = APIRouter(prefix="/api/autocomplete", tags=["autocomplete"])
 BINS = 256  # of the probability strip
@@ -36,13 +36,13 @@ def autocomplete(body: AutocompleteBody, request: Request) -> dict[str, Any]:
 @cache
 def trails() -> Trails:
     """What was typed before, of all models."""
-    from rote.explorer.trails import Trails
+    from rote.explorer.prefix_cache import Trails
 
     return Trails()
 
 
 def _answer(bench: Workbench, body: AutocompleteBody) -> dict[str, Any]:
-    from rote.explorer.trails import expected
+    from rote.explorer.prefix_cache import expected
 
     return expected(
         trails(), body.reader(bench), body.text, top=body.top, word=body.word or None, layer=body.layer,

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from rote.explorer.asking import TextBody, Word
 from rote.explorer.messages import Body, Key
+from rote.explorer.text_requests import TextBody, Word
 from rote.explorer.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/api/connectivity", tags=["connectivity"])
@@ -38,7 +38,7 @@ def connectivity(body: ConnectivityBody, request: Request) -> dict[str, Any]:
 @router.get("/walk")
 def walk() -> dict[str, Any]:
     """The paragraph of source 003, and the three situations that its article describes."""
-    from rote.explorer.walk import walk
+    from rote.explorer.guided_tour import walk
 
     return walk()
 
@@ -51,7 +51,7 @@ def symbols(body: SymbolsBody, request: Request) -> dict[str, Any]:
 
 
 def _answer(bench: Workbench, body: ConnectivityBody) -> dict[str, Any]:
-    from rote.explorer.linking import link
+    from rote.explorer.text_connectivity import link
 
     found = link(
         body.reader(bench), body.text, wrt=body.wrt, norm=body.norm, of=body.of, ask=body.ask, word=body.word,
@@ -63,7 +63,7 @@ def _answer(bench: Workbench, body: ConnectivityBody) -> dict[str, Any]:
 def _symbols(bench: Workbench, body: SymbolsBody) -> dict[str, Any]:
     from rote.explorer.reading import Reader
 
-    opened = bench.shelf.open(body.model)
+    opened = bench.catalog.open(body.model)
     reader = Reader(opened.model, opened.inputs, opened.outputs, opened.example)
     return {
         "symbols": reader.inputs[:SHOWN],

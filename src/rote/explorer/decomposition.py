@@ -6,22 +6,15 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 
-from rote.explorer.asking import Step, TextBody, Word
+from rote.explorer.text_requests import Step, TextBody, Word
 from rote.explorer.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/api/decomposition", tags=["decomposition"])
 
 
 class Rules(TextBody):
-    """How sums and products are split: the published variants."""
-
-    bias: Literal["in_span", "exclusive_end", "never"] = "in_span"
-    interactions: Literal["relevant", "source"] = "source"
-    linearization: Literal["bias_first", "shapley"] = "bias_first"
+    rules: Literal["shapley", "murdoch2018", "gcd2019"] = "shapley"  # how sums and products are split
     word: Word | None = None  # the output that is looked at; else what the model predicts
-
-    def rules(self) -> dict[str, str]:
-        return {"bias": self.bias, "interactions": self.interactions, "linearization": self.linearization}
 
 
 class PhraseBody(Rules):
@@ -50,19 +43,19 @@ def tree(body: TreeBody, request: Request) -> dict[str, Any]:
 
 
 def _phrase(bench: Workbench, body: PhraseBody) -> dict[str, Any]:
-    from rote.explorer.phrases import contribution
+    from rote.explorer.contributions import contribution
 
     span = (body.start, body.end)
     found = contribution(
-        body.reader(bench), body.text, span, word=body.word or None, target=body.target, **body.rules()
+        body.reader(bench), body.text, span, word=body.word or None, target=body.target, rules=body.rules
     )
     return found.answer()
 
 
 def _tree(bench: Workbench, body: TreeBody) -> dict[str, Any]:
-    from rote.explorer.phrases import all_spans
+    from rote.explorer.contributions import all_spans
 
     whole = body.unit == "words"
     return all_spans(
-        body.reader(bench), body.text, body.at, word=body.word or None, whole_words=whole, **body.rules()
+        body.reader(bench), body.text, body.at, word=body.word or None, whole_words=whole, rules=body.rules
     ).answer()

@@ -34,7 +34,7 @@ _POLICY = (
 )
 _FIRST = {
     "connectivity": {"norm": "l2", "wrt": "one_hot", "of": "logit", "ask": "text"},
-    "decomposition": {"bias": "in_span", "interactions": "source", "linearization": "bias_first"},
+    "decomposition": {"rules": "shapley"},
 }
 _OPTIONS = {
     "connectivity": (
@@ -42,7 +42,7 @@ _OPTIONS = {
     ),
     "autocomplete": ("text", "model", "word", "layer", "series"),
     "decomposition": (
-        "text", "model", "phrase", "at", "look", "word", "bias", "interactions", "linearization", "unit"
+        "text", "model", "phrase", "at", "look", "word", "rules", "unit"
     ),
 }  # fmt: skip
 
@@ -90,15 +90,14 @@ def inline(ask: Ask, view: str, options: Mapping[str, Any], height: int = HEIGHT
     return Inline(_document(view, title, state, answers), f"{title} · Rote explorer", height)
 
 
-def asking(url: str) -> Ask:
+def asking(url: str, token: str | None) -> Ask:
     """Questions to a running explorer."""
+    headers = {"Content-Type": "application/json"} | ({} if token is None else {"Authorization": f"Bearer {token}"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback never goes through a proxy
 
     def ask(method: str, path: str, body: Any) -> str:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            url.rstrip("/") + path, data, {"Content-Type": "application/json"}, method=method
-        )
+        request = urllib.request.Request(url.rstrip("/") + path, data, headers, method=method)
         try:
             with opener.open(request, timeout=SECONDS) as response:
                 return str(response.read().decode())

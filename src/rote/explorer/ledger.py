@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 
 from rote.explorer.workbench import workbench
 from rote.store import Store
+from rote.store.run import STUDY
 
 router = APIRouter(prefix="/api/ledger", tags=["ledger"])
 _ONE = threading.Lock()
@@ -25,7 +26,7 @@ def ledger(request: Request, preset: Preset = "") -> dict[str, Any]:
 
 def judged(store: Store, preset: str) -> dict[str, Any]:
     """The verdicts; judged again only when a run of the store has changed."""
-    state = tuple((row.folder, row.stamp) for row in store.runs() if row.part == "summary")
+    state = tuple((row.folder, row.stamp) for row in store.runs() if row.part == STUDY)
     with _ONE:  # a second request waits for the first one's verdicts
         return _judged(store.root, preset, state)
 
@@ -33,15 +34,15 @@ def judged(store: Store, preset: str) -> dict[str, Any]:
 @functools.lru_cache(maxsize=4)
 def _judged(root: Any, preset: str, state: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     from rote.claims import verdict_rows
+    from rote.laboratory import ledger, studies
     from rote.report.ledger import counts, summary
-    from rote.studies import ledger, studies
 
     verdicts = ledger(Store(root), preset or None)
     sources = {studies[name].source.name: studies[name].source for name in studies}
     claims = []
     for verdict, row in zip(verdicts, verdict_rows(verdicts), strict=True):
         study = studies[verdict.study]
-        measured = zip(verdict.evidence, verdict.claim.measurements, strict=False)  # no evidence where it was not run
+        measured = zip(verdict.evidence, verdict.claim.assertions, strict=False)  # no evidence where it was not run
         plots = [_plot(item, measurement) for item, measurement in measured]
         evidence = [item | {"plot": plot} for item, plot in zip(row["evidence"], plots, strict=True)]
         told = {"settle": verdict.settle, "remark": verdict.claim.remark, "study_title": study.title}

@@ -9,14 +9,14 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from rote.explorer.lookup_models import BUNDLED, KINDS, LONGEST, LookupShelf, examples_of, read_composition, split_of
+from rote.explorer.lookup_models import BUNDLED, KINDS, LONGEST, LookupModels, examples_of, read_composition, split_of
 from rote.explorer.messages import Body, Key
 from rote.explorer.workbench import Workbench, workbench
 from rote.tasks.lookup import END, example
 
 router = APIRouter(prefix="/api/lookup", tags=["lookup"])
 
-_OF: WeakKeyDictionary[Workbench, LookupShelf] = WeakKeyDictionary()
+_OF: WeakKeyDictionary[Workbench, LookupModels] = WeakKeyDictionary()
 
 
 class Chosen(Body):
@@ -32,14 +32,14 @@ class Asked(Chosen):
 def models(request: Request) -> dict[str, Any]:
     """Every pair that can be opened."""
     bench = workbench(request)
-    return {"models": [asdict(pair) for pair in bench.compute(_shelf(bench).listing)]}
+    return {"models": [asdict(pair) for pair in bench.compute(_models(bench).listing)]}
 
 
 @router.post("/task")
 def task(body: Chosen, request: Request) -> dict[str, Any]:
     """The tables that a pair was trained on, and which of them only alone."""
     bench = workbench(request)
-    pair, seed, opened = bench.compute(_shelf(bench).open, body.models, body.seed)
+    pair, seed, opened = bench.compute(_models(bench).open, body.models, body.seed)
     known = opened[KINDS[0]].task
     functions = known.functions()
     names = list(functions)
@@ -55,7 +55,7 @@ def ask(body: Asked, request: Request) -> dict[str, Any]:
     bench = workbench(request)
 
     def answered() -> dict[str, Any]:
-        _, _, opened = _shelf(bench).open(body.models, body.seed)
+        _, _, opened = _models(bench).open(body.models, body.seed)
         known = opened[KINDS[0]].task
         inputs = read_composition(known, body.composition)
         return {
@@ -71,11 +71,11 @@ def ask(body: Asked, request: Request) -> dict[str, Any]:
 @router.post("/groups")
 def groups(body: Chosen, request: Request) -> dict[str, Any]:
     """The functional groups of both models; null while they are being looked for."""
-    return {"groups": _shelf(workbench(request)).groups(body.models, body.seed)}
+    return {"groups": _models(workbench(request)).groups(body.models, body.seed)}
 
 
-def _shelf(bench: Workbench) -> LookupShelf:
+def _models(bench: Workbench) -> LookupModels:
     if bench not in _OF:
-        _OF[bench] = LookupShelf(bench.store)
+        _OF[bench] = LookupModels(bench.store)
         bench.on_close(_OF[bench].close)
     return _OF[bench]

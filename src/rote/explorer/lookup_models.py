@@ -1,6 +1,6 @@
 """Trained lookup models by key, a baseline and a guided one each, and what they do with one composition.
 
-They come from finished runs of ``lookup-accuracy`` in the store; a small pair comes with the package.
+They come from finished trainings in the store; a small pair comes with the package.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rote.errors import InterruptedRunError, UnknownNameError, UsageError
+from rote.errors import InterruptedRunError, RoteError, UnknownNameError, UsageError
 from rote.explorer.messages import BusyError
-from rote.store import FinishedRun, Request, Store
+from rote.recipes import Trained, recipes
+from rote.recipes.job import TRAINING
+from rote.recipes.trained import recipe_of
+from rote.store import FinishedRun, Store
 from rote.tasks.lookup import END, Inputs, LookupTask, example
 
 if TYPE_CHECKING:
@@ -104,7 +107,7 @@ class LookupModel:
         return found
 
 
-class LookupShelf:
+class LookupModels:
     """``listing()`` reads records only; ``open`` reads the weights, once. Safe to use from several threads."""
 
     def __init__(self, store: Store) -> None:
@@ -176,36 +179,31 @@ class LookupShelf:
             future.set_exception(error)
 
     def _stored(self) -> list[Pair]:
-        rows = [row for row in self.store.runs() if row.study == "lookup-accuracy" and row.status == "finished"]
-        finished = {row.id: row for row in rows}
-        found = []
-        for row in rows:
-            if not row.part.endswith(" guided"):
+        finished = {row.id: row for row in self.store.runs() if (row.part, row.status) == (TRAINING, "finished")}
+        pairs = []
+        for row in finished.values():
+            try:
+                if recipes[row.study].view != "lookup":
+                    continue
+                request = FinishedRun(self.store.root / row.folder).record.request
+                recipe: Any = recipe_of(request)
+            except RoteError:  # the view of all runs says why
                 continue
-            asked = FinishedRun(self.store.root / row.folder).record.request
-            other = Request(
-                asked.study, asked.version, row.part.replace("guided", "baseline"), asked.config, asked.seeds
-            )
-            if other.id in finished:
-                cell, hidden, steps = (
-                    row.part.split()[0],
-                    asked.config["model"]["hidden"],
-                    asked.config["training"]["steps"],
-                )
-                title = f"{row.preset or 'run'}: {cell.upper()}, {hidden} units, {steps} steps"
-                found.append(Pair(row.id, title, cell, hidden, asked.seeds, (other.id, row.id)))
-        return found
+            if not recipe.guided or not request.seeds:
+                continue
+            (other,) = (job.request.id for job in replace(recipe, guided=False).jobs(request.seeds))
+            if other in finished:
+                hidden, steps = recipe.model.hidden, recipe.training.steps
+                title = f"{row.preset or 'run'}: {recipe.cell.upper()}, {hidden} units, {steps} steps"
+                pairs.append(Pair(row.id, title, recipe.cell, hidden, request.seeds, (other, row.id)))
+        return pairs
 
     def _read(self, pair: Pair, seed: int) -> dict[str, LookupModel]:
-        from rote.config import from_plain
-        from rote.studies.realization.accuracy import load_models
-        from rote.studies.realization.settings import LookupModelConfig
-
         opened = {}
         for kind, run in zip(KINDS, pair.runs, strict=True):
-            finished = self.store.load(run)
-            config = from_plain(LookupModelConfig(), finished.record.request.config)
-            opened[kind] = LookupModel(load_models(finished).select([pair.seeds.index(seed)]), config.task)
+            trained = Trained(self.store.load(run))
+            model: Any = trained.network(pair.seeds.index(seed)).model
+            opened[kind] = LookupModel(model, trained.recipe.task)
         return opened
 
 

@@ -17,7 +17,6 @@ from torch import Tensor
 from rote.analyses.dependence import crossed
 from rote.explorer.plane_settings import COMBINATIONS, PlaneSettings
 from rote.models import MLPConfig, StackedMLP
-from rote.studies.resistance.plane import PlaneConfig
 from rote.studies.resistance.plane_training import PlaneProgram
 from rote.training import TrainingConfig
 
@@ -32,7 +31,7 @@ class PlaygroundProgram(PlaneProgram):
 
     def __init__(self, settings: PlaneSettings) -> None:
         training = TrainingConfig(batch=settings.batch, learning_rate=settings.learning_rate)
-        super().__init__(settings.task(), PlaneConfig(training=training), settings.seed_numbers(), "cpu")
+        super().__init__(settings.task(), MLPConfig(), training, settings.seed_numbers(), "cpu")
         shape = MLPConfig(activation=settings.activation)
         self.model: StackedMLP = StackedMLP(2, 2, shape, self.seeds, self.dtype, settings.hidden)
         self.settings = settings

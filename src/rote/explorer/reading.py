@@ -134,7 +134,7 @@ class Reader:
         predicts_next = tuple(self.outputs) == tuple(self.inputs)
         targets = [*tokens[1:], None] if predicts_next else [None] * len(tokens)
         return Reading(
-            torch.tensor([tokens], device=self.model.recurrent.cell(0).weight_hh.device), tuple(symbols),
+            torch.tensor([tokens], device=self.model.zeros.device), tuple(symbols),
             _words(symbols) if self.by_characters else tuple(range(len(symbols))), tuple(targets),
             "the next symbol" if predicts_next else "the model's own choice", changed, notes,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rote.errors import DamagedFileError, StoreError, UnknownNameError
 from rote.explorer.messages import Body, Key
-from rote.explorer.stored import Networks, networks
+from rote.explorer.trained_networks import Networks, networks
 from rote.explorer.workbench import workbench
 from rote.store import Listed, Record, Store
 
@@ -145,6 +145,7 @@ def _facts(record: Record) -> dict[str, Any]:
 
 def _plain(row: Listed) -> dict[str, Any]:
     return {
-        "id": row.id, "study": row.study, "part": row.part, "preset": row.preset, "status": row.status,
+        "id": row.id, "study": row.study, "part": row.part, "label": row.label, "preset": row.preset,
+        "status": row.status,
         "seeds": row.seeds, "started": row.started, "seconds": row.seconds, "error": row.error,
     }  # fmt: skip

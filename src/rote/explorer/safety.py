@@ -1,4 +1,8 @@
-"""Loopback only: what stands between the network and the routes.
+"""Loopback only, and only who has the token: what stands between the network and the routes.
+
+Other users of the machine can reach the port too. So every request needs the token of the printed address, except for
+the files of the package, which hold nothing of the user. It comes in a header, which the page sets; a cookie would go
+to every port of 127.0.0.1, those of the other users included.
 
 Another page in the same browser can send requests here, and a name that resolves to 127.0.0.1 can stand in the address
 bar (DNS rebinding). So the Host header must name this machine, an Origin must be this server, anything another site
@@ -9,6 +13,8 @@ Bodies are read whole, up to a limit in size and time, before a route sees them;
 from __future__ import annotations
 
 import asyncio
+import hmac
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +41,16 @@ HEADERS = {
 }
 
 
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_HERE = re.compile(rf"({'|'.join(map(re.escape, _LOOPBACK))})(:\d{{1,5}})?")
+_FREE = ("/static/", "/house/")  # the package's own files
+
+
 class Guard:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, token: str | None = None) -> None:
+        self.app, self.token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -57,7 +68,7 @@ class Guard:
                 message = {**message, "headers": _with_headers(message.get("headers", ()))}
             await send(message)
 
-        refusal = _refused(scope)
+        refusal = _refused(scope, self.token)
         if refusal is None:
             body = await _body(scope, receive)
             if isinstance(body, bytes):
@@ -81,18 +92,23 @@ class Guard:
             task.cancel()
 
 
-def _refused(scope: Scope) -> tuple[int, str] | None:
+def _refused(scope: Scope, token: str | None) -> tuple[int, str] | None:
     headers = _first(scope["headers"])
-    hosts = own_hosts(scope)
     host, origin = headers.get("host", ""), headers.get("origin")
+    hosts = own_hosts(scope, host)
     if host.lower() not in hosts:
-        return 421, f"The Host {host[:80]!r} is not this server. Open http://{sorted(hosts)[0]}/ instead."
+        return (
+            421,
+            f"The Host {host[:80]!r} is not this server. Open http://{min(hosts, default=_LOOPBACK[0])}/ instead.",
+        )
     if origin is not None and origin.lower() not in {f"http://{name}" for name in hosts}:
         return 403, f"Requests from {origin[:80]!r} are not served."
     elsewhere = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
     followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     if elsewhere and not (followed and scope["method"] == "GET"):
         return 403, "Requests from other pages are not served."
+    if token is not None and not (_is_free(scope) or _has(headers.get("authorization", ""), token)):
+        return 403, "The token of this explorer is needed. Open the address that it printed when it was started last."
     kind = headers.get("content-type", "").split(";")[0].strip().lower()
     if scope["method"] not in ("GET", "HEAD") and kind != "application/json":
         return 415, f"Send JSON with the content type application/json. Got {kind[:80]!r}."
@@ -102,11 +118,22 @@ def _refused(scope: Scope) -> tuple[int, str] | None:
     return (413, _too_large()) if len(length) > 12 or int(length) > BODY_LIMIT else None
 
 
-def own_hosts(scope: Scope) -> set[str]:
-    """The names under which a browser on this machine knows the port that we listen on."""
+def own_hosts(scope: Scope, host: str) -> set[str]:
+    """The names under which a browser on this machine knows the port that we listen on. Behind a Unix socket stands
+    any port that somebody forwards to it."""
     port = (scope.get("server") or ("", None))[1]
-    names = ("127.0.0.1", "localhost", "[::1]")
-    return {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
+    if port is None:
+        return {host.lower()} if _HERE.fullmatch(host.lower()) else set()
+    return {f"{name}:{port}" for name in _LOOPBACK} | (set(_LOOPBACK) if port == 80 else set())
+
+
+def _is_free(scope: Scope) -> bool:
+    return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith(_FREE))
+
+
+def _has(authorization: str, token: str) -> bool:
+    """Takes the same time whichever character is wrong."""
+    return hmac.compare_digest(authorization.encode(), f"Bearer {token}".encode())
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes | tuple[int, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import html
 import logging
+import secrets
 import signal
 import socket
 import threading
 import time
-import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,9 @@ import uvicorn
 
 from rote.errors import RoteError, UsageError
 from rote.explorer.app import create_app
+from rote.explorer.connections import TURN_SECONDS, Connection, most_connections
+from rote.explorer.listening import address, bind
+from rote.explorer.opening import in_browser
 from rote.explorer.workbench import Workbench
 from rote.store import Store
 
@@ -25,41 +28,23 @@ if TYPE_CHECKING:
     from rote.explorer.inline import Inline
     from rote.models import SequenceModel
 
-HOST, PORT, TRIED = "127.0.0.1", 8765, 20
 START_SECONDS = 30.0
 
 
-def bind(port: int | None = None) -> socket.socket:
-    """A listening place on loopback: the port that was asked for, or else the first free one from 8765 on."""
-    if port is not None and not 0 <= port < 65536:
-        raise UsageError(f"'port' must lie in 0 to 65535. Got {port}.")
-    for candidate in [port] if port is not None else [*range(PORT, PORT + TRIED), 0]:
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            found.bind((HOST, candidate))
-            found.listen(512)
-        except OSError as error:
-            found.close()
-            if port is not None:
-                raise UsageError(f"Port {port} cannot be used: {error.strerror}. Choose another: --port N") from None
-        else:
-            return found
-    raise UsageError("No free port on 127.0.0.1.")
-
-
-def url_of(listening: socket.socket) -> str:
-    return f"http://{HOST}:{listening.getsockname()[1]}/"
+def new_token() -> str:
+    """What who may use an explorer knows: 192 random bits."""
+    return secrets.token_urlsafe(24)
 
 
 class Server(uvicorn.Server):
     """Before it waits for the requests that it still has, these are told that it ends."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, token: str | None) -> None:
         self.bench = bench
         config = uvicorn.Config(
-            create_app(bench), log_level="warning", access_log=False, limit_concurrency=1024, timeout_keep_alive=20,
-            timeout_graceful_shutdown=2, ws="none", server_header=False,
+            create_app(bench, token), http=Connection, ws="none", log_level="warning", access_log=False,
+            server_header=False, proxy_headers=False, timeout_keep_alive=TURN_SECONDS, timeout_graceful_shutdown=2,
+            backlog=max(1, most_connections() // 8),  # so many are accepted before the first of them is counted
         )  # fmt: skip
         super().__init__(config)
 
@@ -69,24 +54,29 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(bench: Workbench, listening: socket.socket) -> None:
+def serve(bench: Workbench, listening: socket.socket, token: str | None) -> None:
     """Answer until Ctrl-C or SIGTERM."""
     with contextlib.suppress(KeyboardInterrupt):  # the server ends itself, and then sends the signal on
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            Server(bench).run(sockets=[listening])
+            Server(bench, token).run(sockets=[listening])
         finally:
             signal.signal(signal.SIGTERM, before)
 
 
 class Explorer:
-    """A running explorer: ``url`` to open, ``stop()`` when done (or ``with rote.explore(...) as explorer:``)."""
+    """A running explorer: ``url`` to open, ``stop()`` when done (or ``with rote.explore(...) as explorer:``).
 
-    def __init__(self, bench: Workbench, port: int | None = None) -> None:
+    Programs ask at ``address`` with the header ``Authorization: Bearer TOKEN``.
+    """
+
+    def __init__(self, bench: Workbench, port: int | None = None, *, token: bool = True) -> None:
         self.workbench = bench
+        self.token = new_token() if token else None
         self._listening = bind(port)
-        self.url = url_of(self._listening)
-        self._server = Server(bench)
+        self.address, self.url = address(self._listening, None), address(self._listening, self.token)
+        self._opened = contextlib.ExitStack()
+        self._server = Server(bench, self.token)
         self._thread = threading.Thread(target=self._run, name="rote explorer", daemon=True)
         self._thread.start()
         self._wait(lambda: self._server.started)
@@ -96,6 +86,11 @@ class Explorer:
         self._server.should_exit = True
         self._thread.join(START_SECONDS)
         self._listening.close()
+        self._opened.close()
+
+    def open(self) -> None:
+        """Show the page in the browser."""
+        self._opened.enter_context(in_browser(self.url))
 
     def __enter__(self) -> Explorer:
         return self
@@ -104,7 +99,7 @@ class Explorer:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"Explorer at {self.url}"
+        return f"Explorer at {self.url}" if self._thread.is_alive() else "Explorer (stopped)"
 
     def inline(self, view: str = "connectivity", *, height: int = 760, **options: Any) -> Inline:
         """A view on a text that a notebook shows where it is, and keeps: it works without the server.
@@ -120,12 +115,16 @@ class Explorer:
         """
         from rote.explorer.inline import asking, inline
 
-        return inline(asking(self.url), view, options, height)
+        return inline(asking(self.address, self.token), view, options, height)
 
-    def _repr_html_(self) -> str:
-        """In a notebook: a link, and the first view."""
-        url = html.escape(self.url)
-        link = f'<p><a href="{url}" target="_blank" rel="noopener">Rote explorer at {url}</a></p>'
+    def _repr_html_(self) -> str | None:
+        """In a notebook: a link, and the first view; nothing more than its name once it is stopped."""
+        if not self._thread.is_alive():
+            return None
+        link = (
+            f'<p><a href="{html.escape(self.url)}" target="_blank" rel="noopener noreferrer">'
+            f"Rote explorer at {html.escape(self.address)}</a></p>"
+        )
         return link + self.inline()._repr_html_()
 
     def _run(self) -> None:
@@ -135,7 +134,7 @@ class Explorer:
         until = time.monotonic() + START_SECONDS
         while not condition():
             if not self._thread.is_alive() or time.monotonic() > until:
-                raise RoteError(f"The explorer did not start at {self.url}.")
+                raise RoteError(f"The explorer did not start at {self.address}.")
             time.sleep(0.01)
 
 
@@ -148,14 +147,16 @@ def explore(
     store: Store | Path | str | None = None,
     port: int | None = None,
     browser: bool = False,
+    token: bool = True,
 ) -> Explorer:
-    """Start the explorer in the background, with a model of your own on its shelf.
+    """Start the explorer in the background, with a model of your own in its catalog.
 
     - model: what ``rote.adapt`` gives, with embedding and readout; an autocomplete model; or the path of a saved one.
     - vocabulary: the names of the symbols that the model reads, in the order of its embedding. Names of one character
       each make it a model of characters, others one of words.
     - outputs: the names of what it says, where these are other symbols.
     - browser: open the page at once.
+    - token: only who has the address with its random token can use it; False: everybody on this machine can.
 
     >>> import torch, rote
     >>> lstm, table = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Embedding(27, 8)
@@ -166,14 +167,14 @@ def explore(
     """
     bench = Workbench(store if isinstance(store, Store) else Store(store))
     if isinstance(model, str | Path):
-        bench.shelf.add_file(model)
+        bench.catalog.add_file(model)
     elif model is not None:
         from rote.models import SequenceModel
 
         if not isinstance(model, SequenceModel):
             raise UsageError(f"'model' must be what rote.adapt(...) gives, or a path. Got {type(model).__name__}.")
-        bench.shelf.add_model(model, vocabulary, outputs, title)
-    started = Explorer(bench, port)
+        bench.catalog.add_model(model, vocabulary, outputs, title)
+    started = Explorer(bench, port, token=token)
     if browser:
-        webbrowser.open(started.url)
+        started.open()
     return started

@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request
 
+from rote.explorer.catalog import Catalog
 from rote.explorer.messages import BusyError, EndingError, TimeLimitError
-from rote.explorer.shelf import Shelf
 from rote.store import Store
 
 P = ParamSpec("P")
@@ -22,6 +22,7 @@ WORKERS = 2  # computations at a time
 WAITING = 96  # and so many that wait for one of them
 JOBS = 4  # training jobs at a time
 SECONDS = 60.0  # for one computation, waiting included
+ENDING = "The explorer is being ended. Start it again: rote explore"
 
 
 class Workbench:
@@ -30,14 +31,14 @@ class Workbench:
     def __init__(
         self,
         store: Store | None = None,
-        shelf: Shelf | None = None,
+        catalog: Catalog | None = None,
         *,
         seconds: float = SECONDS,
         patience: float | None = None,
     ) -> None:
         """``patience``: how long to wait, when it is closed, for what is being computed; None: until it is done."""
         self.store = store or Store()
-        self.shelf = shelf or Shelf(self.store)
+        self.catalog = catalog or Catalog(self.store)
         self.seconds, self.patience = seconds, patience
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="explorer")
         self._places = threading.BoundedSemaphore(WORKERS + WAITING)
@@ -54,7 +55,11 @@ class Workbench:
         """``function(...)`` in the pool. Out of time, it is given up; its place is free when it ends."""
         if not self._places.acquire(blocking=False):
             raise BusyError("The explorer is busy with many requests. Try again in a moment.")
-        future = self._pool.submit(function, *args, **kwargs)
+        try:
+            future = self._submit(function, *args, **kwargs)
+        except EndingError:
+            self._places.release()
+            raise
         future.add_done_callback(lambda _: self._places.release())
         either: tuple[Future[Any], ...] = (future, self._ending)
         wait(either, self.seconds, FIRST_COMPLETED)
@@ -62,7 +67,7 @@ class Workbench:
             return future.result()
         future.cancel()
         if self.ending:
-            raise EndingError("The explorer is being ended. Start it again: rote explore")
+            raise EndingError(ENDING)
         raise TimeLimitError(f"Not done within {self.seconds:g} seconds. Ask for less, or try again.")
 
     @contextlib.contextmanager
@@ -77,7 +82,8 @@ class Workbench:
 
     def warm_up(self) -> None:
         """Import what computing needs while the page is being looked at."""
-        self._pool.submit(importlib.import_module, "rote.analyses")
+        with contextlib.suppress(EndingError):  # it is called by a clock, which may be late
+            self._submit(importlib.import_module, "rote.analyses")
 
     def on_close(self, action: Callable[[], None]) -> None:
         """To be done when the server ends."""
@@ -96,6 +102,12 @@ class Workbench:
             self._closer.start()
         self._closer.join(self.patience)
         return not self._closer.is_alive()
+
+    def _submit(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        try:
+            return self._pool.submit(function, *args, **kwargs)
+        except RuntimeError:  # the pool takes nothing more
+            raise EndingError(ENDING) from None
 
     def _close(self) -> None:
         for action in self._closing:

@@ -9,9 +9,8 @@ import numpy as np
 
 from rote.figures.figure import Figure, columns_of, figures, in_order
 from rote.figures.heat import Drawn, Shades, Side, heat_map, sequences_beside_each_other
+from rote.figures.tokens import visible
 from rote.store import Table
-
-NAMED = 40  # steps whose tokens are written beside their numbers
 
 
 @figures.register("connectivity")
@@ -23,27 +22,26 @@ def connectivity(table: Table) -> Figure:
 
     def panel(sequence: Any) -> Drawn:
         members = [row for row in rows if row["batch"] == sequence]
-        values = _relative(members)
-        steps = range(len(values))
-        return heat_map(
-            f"sequence-{numbers.index(sequence)}", values, Side("output", _labels(members, "output", "target", steps)),
-            Side("input", _labels(members, "input", "token", steps)), shades, measure="of the output's largest",
-        )  # fmt: skip
+        outputs, inputs = _side(members, "output", "target"), _side(members, "input", "token")
+        values = _relative(members, len(outputs.labels), len(inputs.labels))
+        key = f"sequence-{numbers.index(sequence)}"
+        return heat_map(key, values, outputs, inputs, shades, measure="of the output's largest")
 
     return sequences_beside_each_other(table, rows, panel)
 
 
-def _relative(rows: Sequence[dict[str, Any]]) -> np.ndarray:
+def _relative(rows: Sequence[dict[str, Any]], outputs: int, inputs: int) -> np.ndarray:
     """[output, input] over the largest of each output; NaN where an output cannot depend on an input."""
-    size = 1 + max(max(row["output"], row["input"]) for row in rows)
-    values = np.full((size, size), np.nan)
+    values = np.full((outputs, inputs), np.nan)
     for row in rows:
         values[row["output"], row["input"]] = np.nan if row["value"] is None else row["value"]
     largest = np.nanmax(np.abs(values), axis=1, keepdims=True)
     return values / np.where(largest > 0, largest, 1.0)
 
 
-def _labels(rows: Sequence[dict[str, Any]], step: str, name: str, steps: range) -> list[str]:
-    """Each step with what is there: "12 the"; only its number where there are too many to be read."""
+def _side(rows: Sequence[dict[str, Any]], step: str, name: str) -> Side:
+    """The steps with what is there, where that is named; a number of a token would be taken for one of a step."""
     names = {row[step]: row[name] for row in rows}
-    return [str(at) if names[at] is None or len(steps) > NAMED else f"{at} {names[at]}" for at in steps]
+    steps = 1 + max(names)
+    known = all(isinstance(found, str) for found in names.values())
+    return Side.of_steps(step, steps, [visible(names[at]) for at in range(steps)] if known else None)

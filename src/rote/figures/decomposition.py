@@ -9,6 +9,7 @@ import numpy as np
 
 from rote.figures.figure import Figure, columns_of, figures
 from rote.figures.heat import Drawn, Shades, Side, heat_map, sequences_beside_each_other
+from rote.figures.tokens import tokens_of
 from rote.store import Table
 
 
@@ -31,7 +32,8 @@ def decomposition(table: Table) -> Figure:
         known = ~np.isnan(values)
         dots = [(index, step) for index, span in enumerate(covered) for step in span if known[index, step]]
         return heat_map(
-            f"spans-{sequence}", values, Side("span", labels), Side("step", range(steps)), shades,
+            f"spans-{sequence}", values, Side("span", labels), Side.of_steps("step", steps, tokens_of(table, sequence)),
+            shades,
             measure="norm", dots=dots,
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+import struct
 from importlib.metadata import version
 from typing import Any, Literal, get_args
 
@@ -22,6 +23,7 @@ Picture = Literal["png", "svg", "pdf"]
 PICTURES: tuple[Picture, ...] = get_args(Picture)
 DRAWN_BY = f"vl-convert-python {version('vl-convert-python')}"
 SCALE = 2.0  # pixels per unit of length of a PNG
+LARGEST = 5e7  # square units of a picture: 800 MB as pixels
 # The version that Altair writes, so that what is written, exported and shown is the same.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -47,7 +49,24 @@ def export(drawn: Table | Figure, format: Format, on: Theme = "light", scale: fl
 def still(drawn: Table | Figure) -> str:
     """The figure as an HTML image: for a notebook, with no script and no network."""
     figure = draw(drawn) if isinstance(drawn, Table) else drawn
-    picture = base64.b64encode(export(figure, "svg")).decode()
+    return _image(figure, _svg(figure, "light"))
+
+
+def bundle(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
+    """What a notebook keeps of a figure, by MIME type, and the size of its PNG, for those that show no HTML."""
+    svg = _svg(figure, "light")
+    png = _indexed(svg)
+    width, height = struct.unpack(">II", png[16:24])
+    data = {
+        "text/html": _image(figure, svg),
+        "image/png": base64.b64encode(png).decode(),
+        "text/plain": figure.description,
+    }
+    return data, {"image/png": {"width": round(width / SCALE), "height": round(height / SCALE)}}
+
+
+def _image(figure: Figure, svg: str) -> str:
+    picture = base64.b64encode(svg.encode()).decode()
     return f'<img alt="{html.escape(figure.description)}" src="data:image/svg+xml;base64,{picture}">'
 
 
@@ -85,10 +104,21 @@ def _svg(drawn: Table | Figure, on: Theme) -> str:
     import vl_convert
 
     try:
-        return _renumbered(vl_convert.vegalite_to_svg(to_json(spec(drawn, on)), VEGA_LITE, allowed_base_urls=[]))
+        svg = vl_convert.vegalite_to_svg(to_json(spec(drawn, on)), VEGA_LITE, allowed_base_urls=[])
     except ValueError as error:
         first_lines = " ".join(str(error).splitlines()[:2])
         raise RoteError(f"The figure cannot be drawn. {first_lines}") from error
+    width, height = size_of(svg)
+    if not width * height <= LARGEST:  # the program that makes pixels of it would end, and all of Python with it
+        raise RoteError(f"The figure cannot be drawn: its data make it {width:.3g} wide and {height:.3g} high.")
+    return _renumbered(svg)
+
+
+def size_of(svg: str) -> tuple[float, float]:
+    """Width and height in the SVG's first tag."""
+    tag = svg[: svg.find(">", svg.find("<svg"))]
+    found = {name: float(value) for name, value in re.findall(r'\b(width|height)="([\d.e+-]+)', tag)}
+    return found.get("width", 640.0), found.get("height", 400.0)
 
 
 def _converted(svg: str, kind: Picture, scale: float) -> bytes:

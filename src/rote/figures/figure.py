@@ -44,9 +44,12 @@ class Figure:
             spec["description"] = self.description
         return spec
 
-    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
-        major = alt.SCHEMA_VERSION.split(".")[0]
-        return {f"application/vnd.vegalite.{major}.json": self.spec(), "text/plain": self.description}
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        """A picture, which every front end and nbconvert can show. Not the specification: there is no type for one of
+        Vega-Lite's that they all know, and notebooks with a type that ends otherwise than in +json are not valid."""
+        from rote.figures.export import bundle
+
+        return bundle(self)
 
 
 figures: Registry[Callable[[Table], Figure]] = Registry("figure", "rote.figures")

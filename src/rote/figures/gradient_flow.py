@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import Any
 
 import altair as alt
 
+from rote.errors import UsageError
 from rote.figures.figure import Figure, columns_of, describe, figures, in_order, place_name
+from rote.figures.tokens import tokens_of, turned
 from rote.store import Table
+
+WIDTH = 240  # of a panel
 
 
 @figures.register("gradient-flow")
@@ -24,14 +29,14 @@ def gradient_flow(table: Table) -> Figure:
         for (measure, place, time), values in groups.items()
     ]
     shown = [row for row in means if row["norm"] > 0]  # a logarithm has no zero: where nothing arrives the line ends
-    x = alt.X("time:Q", title="step", axis=alt.Axis(format="d", tickMinStep=1))
+    x = alt.X("time:Q", title="step", axis=_axis(table, 1 + max(in_order(rows, "time"))))
     y = alt.Y("norm:Q", title="norm", scale=alt.Scale(type="log"))
     tips = [alt.Tooltip("place:N"), alt.Tooltip("time:Q", title="step"), alt.Tooltip("norm:Q", format=".3g")]
     chart = (
         alt.Chart()
         .mark_line(point=True)
         .encode(x=x, y=y, color=alt.Color("place:N", title=None, sort=in_order(means, "place")), tooltip=tips)
-        .properties(width=240, height=130)
+        .properties(width=WIDTH, height=130)
         .facet(
             facet=alt.Facet("measure:N", sort=in_order(means, "measure"), header=alt.Header(title=None)),
             columns=3,
@@ -40,3 +45,17 @@ def gradient_flow(table: Table) -> Figure:
         .resolve_scale(y="independent")
     )
     return Figure(chart, {"rows": shown}, describe(table))
+
+
+def _axis(table: Table, steps: int) -> alt.Axis:
+    """The steps' tokens, if they are known and have room."""
+    sequences = table.options.get("tokens", [])
+    if any(other != sequences[0] for other in sequences):
+        raise UsageError(
+            f"'vocabulary' must be left out: the figure is the mean over {len(sequences)} sequences of different "
+            "tokens. For one of them, ask about it alone: rote.gradient_flow(model, tokens[:1], ...)."
+        )
+    names = tokens_of(table, 0)
+    if names is None or steps > WIDTH // 12:
+        return alt.Axis(format="d", tickMinStep=1)
+    return alt.Axis(values=list(range(steps)), labelExpr=f"{json.dumps(names)}[datum.value]", **turned(names))

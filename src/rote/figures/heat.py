@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -13,6 +14,7 @@ import numpy as np
 from rote.figures.figure import Chart, Figure, Rows, describe, in_order
 from rote.figures.png import data_uri, encode
 from rote.figures.style import shade, shade_scale
+from rote.figures.tokens import NAMED, turned, visible
 from rote.store import Table
 
 LEVELS = 101  # shades of an image; the exact numbers are in the table
@@ -47,10 +49,18 @@ class Shades:
 
 @dataclass(frozen=True)
 class Side:
-    """The rows or the columns of a matrix."""
+    """The rows or the columns of a matrix; ``names``: what each of them is, for the axis to be written out."""
 
     title: str
     labels: Sequence[Any]
+    names: Sequence[str] | None = None
+
+    @classmethod
+    def of_steps(cls, title: str, steps: int, tokens: Sequence[str] | None) -> Side:
+        """Steps of a sequence by their numbers, and by their tokens if these are known and not too many."""
+        if tokens is None or steps > NAMED:
+            return cls(title, range(steps))
+        return cls(title, [f"{step} {tokens[step]}" for step in range(steps)], tokens[:steps])
 
 
 def heat_map(
@@ -69,7 +79,7 @@ def heat_map(
 
     NaN is left blank; ``dots`` are (row, column) pairs to be marked, where there are few enough numbers to see them."""
     few = values.size <= READABLE
-    x = alt.X("left:Q", scale=_scale(values.shape[1]), axis=_axis(columns, 16), title=columns.title)
+    x = alt.X("left:Q", scale=_scale(values.shape[1]), axis=_axis(columns, 16, upright=True), title=columns.title)
     y = alt.Y("top:Q", scale=_scale(values.shape[0], down=True), axis=_axis(rows, 24), title=rows.title)
     color = _color(shades, measure)
     base = alt.Chart(alt.NamedData(key))
@@ -92,7 +102,7 @@ def heat_map(
         marks.append(
             alt.Chart(alt.NamedData(f"{key}-dots")).mark_circle(style="summary-point", size=9).encode(x=x, y=y)
         )
-    size = {"width": width or _extent(values.shape[1]), "height": height or _extent(values.shape[0])}
+    size = {"width": width or _extent(columns), "height": height or _extent(rows)}
     return alt.layer(*marks).properties(**size), drawn
 
 
@@ -106,7 +116,10 @@ def sequences_beside_each_other(table: Table, rows: Rows, panel: Callable[[Any],
         charts.append(chart.properties(title=f"sequence {sequence}") if len(sequences) > 1 else chart)
         data.update(mine)
     note = shown_of(sequences, SEQUENCES)
-    return Figure(alt.concat(*charts, columns=2, spacing=24), data, describe(table) + note)
+    chart = alt.concat(*charts, columns=2, spacing=24)
+    if table.note:
+        chart = chart.properties(title=alt.TitleParams(wrap(table.note, 60), anchor="start", fontWeight="normal"))
+    return Figure(chart, data, describe(table) + note)
 
 
 def shown_of(sequences: Sequence[Any], most: int) -> str:
@@ -146,17 +159,20 @@ def _scale(count: int, down: bool = False) -> alt.Scale:
     return alt.Scale(domain=[-0.5, count - 0.5], nice=False, zero=False, reverse=down)
 
 
-def _axis(side: Side, most: int) -> alt.Axis:
-    """Ticks at some of the rows or columns, with their labels."""
-    every = max(1, -(-len(side.labels) // most))
+def _axis(side: Side, most: int, upright: bool = False) -> alt.Axis:
+    """Ticks at some of the rows or columns, with their labels; at all of them if they have names."""
+    every = 1 if side.names else max(1, -(-len(side.labels) // most))
     ticks = list(range(0, len(side.labels), every))
-    texts = [str(side.labels[tick]) for tick in ticks]
+    texts = [visible(str((side.names or side.labels)[tick])) for tick in ticks]
     expression = f"{json.dumps(texts)}[round(datum.value / {every})]"
-    return alt.Axis(values=ticks, labelExpr=expression, grid=False, labelOverlap=True)
+    angle = turned(texts) if upright and side.names else {}
+    return alt.Axis(values=ticks, labelExpr=expression, grid=False, labelOverlap=not side.names, **angle)
 
 
-def _extent(count: int) -> float:
-    return float(min(320, max(60, 14 * count)))
+def _extent(side: Side) -> float:
+    """At least as wide as the names of all rows or columns need."""
+    count = len(side.labels)
+    return float(max(60, 14 * count if side.names else min(320, 14 * count)))
 
 
 def _most(values: np.ndarray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from rote.figures.decomposition import span_label
 from rote.figures.figure import Figure, columns_of, figures
 from rote.figures.heat import Drawn, Shades, Side, heat_map, sequences_beside_each_other
+from rote.figures.tokens import tokens_of
 from rote.store import Table
 
 
@@ -26,9 +27,9 @@ def interdependence(table: Table) -> Figure:
             if row["batch"] == sequence:
                 values[row["pair"], row["time"]] = row["interdependence"]
         labels = [" with ".join(map(span_label, pair)) for pair in sets[sequence]] if sets else range(pairs)
+        along = Side.of_steps("step", steps, tokens_of(table, sequence))
         return heat_map(
-            f"pairs-{sequence}", values, Side("pair", labels), Side("step", range(steps)), shades,
-            measure="interdependence",
+            f"pairs-{sequence}", values, Side("pair", labels), along, shades, measure="interdependence"
         )  # fmt: skip
 
     return sequences_beside_each_other(table, rows, panel)

@@ -1,7 +1,8 @@
 """The figures of source 003: loss over training, accuracy and connectivity by known characters. Bands are intervals.
 
-"memorization-training" is its training graph with both of its axes, "memorization-accuracy" its accuracy graph;
-"memorization-share" has the single numbers that it wished for. The text in color is in ``memorization_text``.
+"memorization-training" is its training graph, with both of its axes where the table has times, "memorization-accuracy"
+its accuracy graph; "memorization-share" has the single numbers that it wished for. The text in color is in
+``memorization_text``.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ NORM_TITLES = {"squared": "squared norm, as drawn by the source", "l2": "norm, a
 
 @figures.register("memorization-training")
 def memorization_training(table: Table) -> Figure:
-    """Cross entropy of training and validation over time and over mini-batches (training graph)."""
-    unit = table.options.get("time", "hours")
-    interval = [name for name in ("low", "high") if name in {column.name for column in table.columns}]
-    rows = columns_of(table, "cell", "set", "step", unit, "mean", *interval)
+    """Cross entropy of training and validation over mini-batches, and over time where it is known (training graph)."""
+    there = {column.name for column in table.columns}
+    times = [name for name in ("hours", "minutes") if name in there]  # minutes: in results of earlier versions
+    interval = [name for name in ("low", "high") if name in there]
+    rows = columns_of(table, "cell", "set", "step", "mean", *times, *interval)
     cells = in_order(rows, "cell")
     rows = [{**row, "set": SET_TITLES.get(row["set"], row["set"])} for row in rows]
 
@@ -40,7 +42,7 @@ def memorization_training(table: Table) -> Figure:
             base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=_dash("cell", cells), tooltip=tips),
         ).properties(width=370, height=180, title=f"{part} loss by {name}")
 
-    axes = ((unit, "time", f"{unit} of training"), ("step", "mini-batches", "mini-batches"))
+    axes = [*((unit, "time", f"{unit} of training") for unit in times), ("step", "mini-batches", "mini-batches")]
     panels = [panel(part, *axis) for part in in_order(rows, "set") for axis in axes]
     return Figure(alt.concat(*panels, columns=2, spacing=28), {"rows": rows}, describe(table))
 

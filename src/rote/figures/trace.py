@@ -10,6 +10,7 @@ import numpy as np
 
 from rote.figures.figure import Chart, Figure, Rows, columns_of, describe, figures, in_order, place_name
 from rote.figures.heat import Shades, Side, heat_map, shown_of
+from rote.figures.tokens import tokens_of
 from rote.store import Table
 
 SEQUENCES = 2  # that are shown; the others are in the table
@@ -33,7 +34,8 @@ def trace(table: Table) -> Figure:
         values = _matrix(members)
         is_gate = kind == "gate" and values[~np.isnan(values)].min() >= 0 and values[~np.isnan(values)].max() <= 1
         shades = Shades.unit() if is_gate else Shades.signed(values)
-        units, steps = Side("unit", range(values.shape[0])), Side("step", range(values.shape[1]))
+        units = Side("unit", range(values.shape[0]))
+        steps = Side.of_steps("step", values.shape[1], tokens_of(table, sequence))
         chart, mine = heat_map(f"panel-{number}", values, units, steps, shades)
         where = place_name({"layer": layer, "direction": direction}, directions > 1)
         title = f"{name} {'gate' if is_gate else ''}".strip()

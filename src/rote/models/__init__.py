@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING
 from rote.lazy import lazily
 
 if TYPE_CHECKING:
+    from rote.models.adapted import adapt
+    from rote.models.architecture import Architecture, architectures
     from rote.models.autocomplete import AutocompleteModel
+    from rote.models.capabilities import capabilities_of
     from rote.models.cnn import CNN
     from rote.models.encoder_decoder import EncoderDecoder
     from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
     from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
-    from rote.models.sequence import SequenceModel, adapt
+    from rote.models.sequence import SequenceModel
     from rote.models.settings import (
         AutocompleteConfig,
         CNNConfig,
@@ -22,15 +25,19 @@ if TYPE_CHECKING:
         SoftmaxConfig,
         TextModelConfig,
         TranslatorConfig,
+        WindowConfig,
+        WordAverageConfig,
     )
     from rote.models.simple_recurrent import StackedSRN
     from rote.models.text import TextModel
+    from rote.models.transformer import TransformerConfig, TransformerLanguageModel
     from rote.models.translator import StackedTranslator
     from rote.models.window import WindowModel
     from rote.models.word_average import WordAverage
 
 __all__ = [
     "CNN",
+    "Architecture",
     "AutocompleteConfig",
     "AutocompleteModel",
     "CNNConfig",
@@ -47,17 +54,24 @@ __all__ = [
     "StackedTranslator",
     "TextModel",
     "TextModelConfig",
+    "TransformerConfig",
+    "TransformerLanguageModel",
     "TranslatorConfig",
+    "WindowConfig",
     "WindowModel",
     "WordAverage",
+    "WordAverageConfig",
     "adapt",
+    "architectures",
     "autocomplete_record",
+    "capabilities_of",
     "load_autocomplete",
     "save_autocomplete",
 ]
 __getattr__ = lazily(
     __name__,
     {
+        "Architecture": "architecture",
         "AutocompleteConfig": "settings",
         "AutocompleteModel": "autocomplete",
         "CNN": "cnn",
@@ -75,10 +89,16 @@ __getattr__ = lazily(
         "StackedTranslator": "translator",
         "TextModel": "text",
         "TextModelConfig": "settings",
+        "TransformerConfig": "transformer",
+        "TransformerLanguageModel": "transformer",
         "TranslatorConfig": "settings",
+        "WindowConfig": "settings",
         "WindowModel": "window",
         "WordAverage": "word_average",
-        "adapt": "sequence",
+        "WordAverageConfig": "settings",
+        "adapt": "adapted",
+        "architectures": "architecture",
+        "capabilities_of": "capabilities",
         "autocomplete_record": "saved_autocomplete",
         "load_autocomplete": "saved_autocomplete",
         "save_autocomplete": "saved_autocomplete",

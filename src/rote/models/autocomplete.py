@@ -6,7 +6,7 @@ reset gate before the product and its gates' biases at 1, the forget gates' bias
 step; as a bias it is trained alike). No dropout; every observation begins with a zero state.
 
 It is a ``SequenceModel``: every analysis takes it as it is. Training has its own way through the layers, which computes
-nothing for padding and makes one product for each weight's gradient over all steps (``rote.models.ragged``).
+nothing for padding and makes one product for each weight's gradient over all steps (``rote.models.packed_pairs``).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from rote.cells import Initialization, Recurrent
 from rote.cells.stacked import with_weights
 from rote.errors import UsageError, did_you_mean
-from rote.models.drawing import drawn_from
+from rote.models.initialization import drawn_from
 from rote.models.many_words import words_loss
-from rote.models.ragged import Packing, run_ragged
+from rote.models.packed_pairs import Packing, run_ragged
 from rote.models.sampled_softmax import sampled_loss
 from rote.models.sequence import SequenceModel
 from rote.models.settings import AutocompleteConfig

@@ -15,14 +15,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
 from rote.cells import Cell, Recurrent, Stacked, State, cells, run_stacked, stack, unstack
+from rote.cells.stacked import with_equal_states
 from rote.config import one_of
 from rote.errors import UsageError
+from rote.models.architecture import Capability
 from rote.models.sequence import SequenceModel, linear_of
 from rote.models.settings import EncoderDecoderConfig
 
@@ -135,6 +137,9 @@ class Decoder(nn.Module):
 class EncoderDecoder(nn.Module):
     """``seeds``: one replica each; a replica starts from its own seed alone."""
 
+    capabilities: ClassVar[tuple[Capability, ...]] = ()  # its forward pass needs pairs; its parts have everything
+    instead = "Give one of its parts: model.encoder_of(replica) or model.decoder_of(replica)."
+
     def __init__(
         self,
         config: EncoderDecoderConfig,
@@ -243,4 +248,4 @@ class EncoderDecoder(nn.Module):
 
 
 def _cells(config: EncoderDecoderConfig, inputs: int, replicas: int) -> Cell:
-    return stack([cells[config.cell](inputs, config.hidden) for _ in range(replicas)])
+    return with_equal_states(stack([cells[config.cell](inputs, config.hidden) for _ in range(replicas)]))

@@ -7,7 +7,7 @@ model, so that a checkpoint holds it. A single replica of a cell that torch has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -27,10 +27,11 @@ from rote.cells import (
 )
 from rote.cells.fused import kernel_of
 from rote.cells.lstm_training import run_lstm
-from rote.models.drawing import drawn_from
-from rote.models.next_symbol import readout_losses
+from rote.models.architecture import Capability
+from rote.models.initialization import drawn_from
 from rote.models.sequence import SequenceModel, linear_of
 from rote.models.settings import LanguageModelConfig
+from rote.models.symbol_loss import readout_losses
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 class StackedLanguageModel(nn.Module):
     """One language model per seed. Each replica starts from its own seed alone: the others do not change it."""
+
+    capabilities: ClassVar[tuple[Capability, ...]] = ()  # a population; each of its models has everything
+    instead = "Give one of its models: model.replica(index)."
 
     def __init__(
         self, symbols: int, config: LanguageModelConfig, seeds: Sequence[int], dtype: torch.dtype, batch: int = 1
@@ -49,8 +53,8 @@ class StackedLanguageModel(nn.Module):
         self.embedding = nn.Parameter(torch.stack([table for _, table, _ in made]))
         self.readout = nn.Parameter(torch.stack([readout for _, _, readout in made]))
         self.readout_bias = nn.Parameter(torch.zeros(len(seeds), symbols, dtype=dtype))
-        for name in self.cell.state_names:
-            self.register_buffer(f"carried_{name}", torch.zeros(len(seeds), batch, config.hidden, dtype=dtype))
+        for name, zeros in zip(self.cell.state_names, self.cell.zero_state(len(seeds), batch), strict=True):
+            self.register_buffer(f"carried_{name}", zeros)
 
     @property
     def carried(self) -> State:
@@ -122,7 +126,7 @@ class StackedLanguageModel(nn.Module):
 
     def replica(self, index: int, dtype: torch.dtype | None = None) -> SequenceModel:
         """One of the models by itself, with weights of its own, as every analysis takes it."""
-        table = nn.Embedding.from_pretrained(self.embedding[index].detach().clone())
+        table: nn.Embedding = nn.Embedding.from_pretrained(self.embedding[index].detach().clone(), freeze=False)
         readout = linear_of(self.readout[index], self.readout_bias[index])
         model = SequenceModel(Recurrent([unstack(self.cell, index)]), table, readout)
         return model.to(dtype or self.readout.dtype).eval()
@@ -133,6 +137,6 @@ def _start(symbols: int, config: LanguageModelConfig, seed: int, dtype: torch.dt
     scheme = Initialization() if config.cell_limit is None else Initialization("uniform", config.cell_limit)
     with drawn_from(seed):
         cell = cells[config.cell](config.embedding, config.hidden, initialization=scheme)
-        sizes = ((symbols, config.embedding), (symbols, config.hidden))
+        sizes = ((symbols, config.embedding), (symbols, cell.output_size))
         table, readout = ((torch.rand(size) * 2 - 1) * config.limit for size in sizes)
     return cell.to(dtype), table.to(dtype), readout.to(dtype)

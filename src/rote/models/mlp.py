@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from rote.models.sequence import linear_of
 from rote.models.settings import MLPConfig
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "linear": lambda value: value,
 }
+MODULES = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "linear": nn.Identity}
 
 
 class StackedMLP(nn.Module):
@@ -40,7 +42,7 @@ class StackedMLP(nn.Module):
         hidden: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
-        self.activation = FUNCTIONS[config.activation]
+        self.config, self.activation = config, FUNCTIONS[config.activation]
         sizes = [inputs, *([config.hidden] * config.layers if hidden is None else hidden), outputs]
         shapes = list(itertools.pairwise(sizes))
         replicas = [_glorot_uniform(shapes, seed, dtype) for seed in seeds]
@@ -57,6 +59,14 @@ class StackedMLP(nn.Module):
             if layer < last:
                 values = self.activation(values)
         return values.mT if turned else values
+
+    def replica(self, index: int) -> nn.Sequential:
+        """One of the networks by itself, as torch's own layers, with weights of its own."""
+        layers: list[nn.Module] = []
+        for number, (weight, bias) in enumerate(self._layers):
+            layers += [MODULES[self.config.activation]()] if number else []
+            layers.append(linear_of(weight[index].T, bias[index, 0]))
+        return nn.Sequential(*layers)
 
 
 def _glorot_uniform(shapes: Sequence[tuple[int, int]], seed: int, dtype: torch.dtype) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""A recurrent model as the analyses see it: an embedding, a stack of cells, a linear readout."""
+"""A recurrent model as the analyses see it: an embedding, a stack of cells, a readout."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from rote.cells import Recurrent, as_recurrent
-from rote.cells.adapt import refuse_computed, refuse_own_forward
+from rote.cells import Recurrent
 from rote.cells.recurrent import States
 from rote.errors import UsageError
+from rote.models.readout import PerStep, as_readout, linear_part, read
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -18,28 +18,34 @@ if TYPE_CHECKING:
 
 class SequenceModel(nn.Module):
     """Language models, taggers and classifiers over every step. Without embedding the inputs are vectors; without
-    readout the outputs are the top layer's hidden states."""
+    readout the outputs are the top layer's hidden states.
+
+    - readout: an nn.Linear, or any module that acts on each step by itself.
+    """
+
+    readout: nn.Module | None  # nn.Linear or PerStep
+    origin = ""  # of an adapted model: whether it was compared with the user's
 
     def __init__(
-        self, recurrent: Recurrent, embedding: nn.Embedding | None = None, readout: nn.Linear | None = None
+        self, recurrent: Recurrent, embedding: nn.Embedding | None = None, readout: nn.Module | None = None
     ) -> None:
         super().__init__()
-        self.recurrent, self.embedding, self.readout = recurrent, embedding, readout
-        wanted = recurrent.cell(0).input_size
+        self.recurrent, self.embedding, self.readout = recurrent, embedding, as_readout(readout)
+        wanted, linear = recurrent.cell(0).input_size, self.linear_readout
         if embedding is not None and embedding.embedding_dim != wanted:
             raise UsageError(
                 f"'embedding' gives vectors of {embedding.embedding_dim}, but 'recurrent' takes inputs of {wanted}."
             )
-        if readout is not None and readout.in_features != recurrent.output_size:
+        if linear is not None and linear.in_features != recurrent.output_size:
             raise UsageError(
-                f"'readout' takes {readout.in_features} features, but 'recurrent' gives {recurrent.output_size}."
+                f"'readout' takes {linear.in_features} features, but 'recurrent' gives {recurrent.output_size}."
             )
 
     def forward(
-        self, inputs: Tensor, lengths: Tensor | None = None, initial: States | None = None
+        self, inputs: Tensor, *, lengths: Tensor | None = None, initial: States | None = None
     ) -> Float[Tensor, "batch time output"]:
         """Logits (or hidden states) for tokens [batch, time] or vectors [batch, time, input]."""
-        hidden, _ = self.recurrent(self.embed(inputs), lengths, initial)
+        hidden, _ = self.recurrent(self.embed(inputs), lengths=lengths, initial=initial)
         logits: Tensor = hidden if self.readout is None else self.readout(hidden)
         return logits
 
@@ -61,38 +67,60 @@ class SequenceModel(nn.Module):
             weight = torch.renorm(weight, self.embedding.norm_type, 0, self.embedding.max_norm)
         return weight
 
+    def read(self, hidden: Float[Tensor, "*place unit"]) -> Float[Tensor, "*place output"]:
+        """Logits of states of the top layer (these themselves without a readout), as in eval mode."""
+        return read(self.readout, hidden)
+
+    @property
+    def linear_readout(self) -> nn.Linear | None:
+        """The readout if it is linear: an nn.Linear, by itself or beside dropout in an nn.Sequential."""
+        return linear_part(self.readout)
+
+    @property
+    def output_size(self) -> int:
+        """How many outputs there are at each step."""
+        if self.readout is None:
+            return self.recurrent.output_size
+        if self.linear_readout is not None:
+            return self.linear_readout.out_features
+        with torch.no_grad():
+            return self.read(self.zeros.new_zeros(1, self.recurrent.output_size)).shape[-1]
+
+    @property
+    def zeros(self) -> Float[Tensor, "1 unit"]:
+        """In the model's dtype, on its device."""
+        return self.recurrent.cell(0).zero_state(1)[0]
+
+    def check_weights(self) -> None:
+        """Refuse weights of more than one dtype or device."""
+        like = self.zeros
+        for name, weight in (*self.named_parameters(), *self.named_buffers()):
+            if weight.is_floating_point() and (weight.dtype, weight.device) != (like.dtype, like.device):
+                raise UsageError(
+                    f"The weights of the model must agree in dtype and device. 'recurrent' has {like.dtype} on "
+                    f"{like.device}, {name!r} {weight.dtype} on {weight.device}. Convert with module.to(...)."
+                )
+
+    def __repr__(self) -> str:
+        table, recurrent, readout = self.embedding, self.recurrent, self.readout
+        lines = (
+            [] if table is None else [f"embedding: {table.num_embeddings} symbols as vectors of {table.embedding_dim}"]
+        )
+        kinds = " and ".join(dict.fromkeys(type(cell).__name__ for cell in recurrent.all_cells()))
+        many = f"{recurrent.layers} layer{'s' * (recurrent.layers > 1)} of {kinds}"
+        ways = " in both directions" * (recurrent.directions == 2)
+        lines.append(f"recurrent: {many}{ways}, {recurrent.cell(0).input_size} -> {recurrent.output_size}")
+        if readout is not None:
+            inner = readout.inner if isinstance(readout, PerStep) else readout
+            lines.append(f"readout: {type(inner).__name__}, {recurrent.output_size} -> {self.output_size}")
+        lines += [self.origin] if self.origin else []
+        return "\n  ".join([f"{type(self).__name__}(", *lines]) + "\n)"
+
 
 def linear_of(weight: Float[Tensor, "output unit"], bias: Float[Tensor, " output"]) -> nn.Linear:
     """A layer with copies of these; no random number is drawn for it."""
     made = nn.Linear(weight.shape[1], len(weight), device="meta")
-    made.weight, made.bias = (nn.Parameter(part.detach().clone()) for part in (weight, bias))
+    made.weight, made.bias = (
+        nn.Parameter(part.detach().clone(memory_format=torch.contiguous_format)) for part in (weight, bias)
+    )
     return made
-
-
-def adapt(
-    *, recurrent: nn.Module, embedding: nn.Embedding | None = None, readout: nn.Linear | None = None
-) -> SequenceModel:
-    """A user's modules as a model that every analysis takes. Shares their weights; changes nothing on them.
-
-    - recurrent: an nn.RNN, nn.LSTM or nn.GRU as it is (layers, directions, with or without bias), or a
-      ``rote.cells.Recurrent``.
-    - embedding: without one the inputs are vectors [batch, time, input].
-    - readout: without one the outputs are the top layer's hidden states.
-
-    >>> import torch, rote
-    >>> lstm, table = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Embedding(100, 8)
-    >>> model = rote.adapt(recurrent=lstm, embedding=table, readout=torch.nn.Linear(16, 100))
-    >>> rote.trace(model, torch.tensor([[1, 2, 3]])).logits.shape
-    torch.Size([1, 3, 100])
-    """
-    if embedding is not None and not isinstance(embedding, nn.Embedding):
-        raise UsageError(f"'embedding' must be an nn.Embedding or None. Got {type(embedding).__name__}.")
-    if readout is not None and not isinstance(readout, nn.Linear):
-        raise UsageError(f"'readout' must be an nn.Linear or None. Got {type(readout).__name__}.")
-    if embedding is not None:
-        refuse_own_forward("embedding", embedding, nn.Embedding, "Leave it out and give the vectors that it makes.")
-        refuse_computed("embedding", {"weight": embedding.weight})
-    if readout is not None:
-        refuse_own_forward("readout", readout, nn.Linear, "Leave it out to look at the hidden states.")
-        refuse_computed("readout", {"weight": readout.weight, "bias": readout.bias})
-    return SequenceModel(as_recurrent(recurrent), embedding, readout)

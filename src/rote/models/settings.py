@@ -1,32 +1,50 @@
-"""The keys ``model.*`` of the studies. Apart from the models, so that reading a configuration does not import torch."""
+"""The architectures of the studies: the keys ``model.*``, and how a network is built from them.
+
+Apart from the models, so that reading a configuration does not import torch.
+"""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
-from rote.config import at_least, below_one
-from rote.errors import UnknownNameError, UsageError
+from rote.config import REPEATS, at_least, below_one, not_empty
+from rote.errors import SettingError, UnknownNameError, UsageError
+from rote.models.architecture import EVERYTHING, Architecture, architectures, same_symbols
 from rote.registry import Registry
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 Activation = Literal["relu", "tanh", "sigmoid", "linear"]
 Attention = Literal["mlp", "dot", "general"]
 AttentionPosition = Literal["pre", "post"]
+READ: Registry[Any] = Registry("cell", "rote.cells")  # where nothing is imported: the names, read once from the sources
 
 
 def known_cells(*names: str) -> None:
     """Refuse a cell that does not exist before anything is trained, and without importing torch."""
-    # Cells that a user has registered are known to the registry of the imported package only.
+    if any(name not in _cells() for name in names):  # which imports plugins, and these the package
+        for name in names:
+            if name not in _cells():
+                raise UnknownNameError("cell", name, _cells())
+
+
+def _cells() -> Registry[Any]:
+    # Those that a user has registered are known to the registry of the imported package only.
     imported: Any = sys.modules.get("rote.cells")
-    known: Registry[Any] = Registry("cell", "rote.cells") if imported is None else imported.cells
-    for name in names:
-        if name not in known:
-            raise UnknownNameError("cell", name, known)
+    return READ if imported is None else imported.cells
 
 
+@architectures.register("mlp")
 @dataclass(frozen=True)
-class MLPConfig:
+class MLPConfig(Architecture):
+    """Fully connected network: layers of units with one activation function, over vectors."""
+
+    capabilities = ("logits",)
+    reads = "vectors"
     hidden: int = 8  # units in each hidden layer
     layers: int = 3  # hidden layers
     activation: Activation = "relu"
@@ -35,9 +53,19 @@ class MLPConfig:
         at_least(self, 1, "hidden")
         at_least(self, 0, "layers")
 
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.mlp import StackedMLP
 
+        return StackedMLP(inputs, outputs, self, [seed], dtype).replica(0)
+
+
+@architectures.register("encoder_decoder")
 @dataclass(frozen=True)
-class EncoderDecoderConfig:
+class EncoderDecoderConfig(Architecture):
+    """Encoder and decoder with attention: reads one sequence and says another (source 002)."""
+
+    capabilities = ()  # its forward pass needs what it is to say; its parts have everything
+    reads = "pairs"
     cell: str = "gru"
     hidden: int = 512  # units of encoder and decoder, and size of the decoder's embedding
     embedding: int = 16  # size of the encoder's embedding
@@ -51,9 +79,18 @@ class EncoderDecoderConfig:
         at_least(self, 1, "hidden", "embedding")
         at_least(self, 0, "limit")
 
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.encoder_decoder import EncoderDecoder
 
+        return EncoderDecoder(self, inputs, outputs, [seed], dtype)
+
+
+@architectures.register("language_model")
 @dataclass(frozen=True)
-class LanguageModelConfig:
+class LanguageModelConfig(Architecture):
+    """Recurrent language model of one layer: embedding, any cell, linear readout."""
+
+    capabilities = EVERYTHING
     cell: str = "lstm"
     embedding: int = 200
     hidden: int = 200
@@ -67,9 +104,24 @@ class LanguageModelConfig:
         at_least(self, 0, "limit", "cell_limit")
         below_one(self, "dropout")
 
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.language_model import StackedLanguageModel
 
+        if self.dropout:
+            raise UsageError(
+                f"'dropout' acts in StackedLanguageModel only, which the studies train. Got {self.dropout}. Build a "
+                "TextModelConfig(embedding_dropout=..., output_dropout=...) instead."
+            )
+        symbols = same_symbols(self, inputs, outputs)
+        return StackedLanguageModel(symbols, self, [seed], dtype).replica(0)
+
+
+@architectures.register("autocomplete")
 @dataclass(frozen=True)
-class AutocompleteConfig:
+class AutocompleteConfig(Architecture):
+    """Characters in, the word that is being typed out (source 003)."""
+
+    capabilities = EVERYTHING
     cell: str = "gru"
     units: int = 600  # of each layer, and size of the embedding
     layers: int = 2  # the source has 2 for GRU and LSTM, 1 for the Nested LSTM
@@ -77,6 +129,15 @@ class AutocompleteConfig:
     def __post_init__(self) -> None:
         known_cells(self.cell)
         at_least(self, 1, "units", "layers")
+
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.autocomplete import AutocompleteModel
+        from rote.tasks.alphabet import CHARACTERS
+
+        if inputs != len(CHARACTERS):
+            raise UsageError(f"'inputs' must be the {len(CHARACTERS)} characters that it reads. Got {inputs}.")
+        words = ["<eos>", "<unknown>", *(f"word {number}" for number in range(2, outputs))]
+        return AutocompleteModel(self, words, seed, dtype)
 
 
 @dataclass(frozen=True)
@@ -89,22 +150,39 @@ class SoftmaxConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "samples")
 
+    def unused(self) -> dict[str, str]:
+        return {} if self.kind == "sampled" else {"samples": "it belongs to kind=sampled."}
 
+
+@architectures.register("cnn")
 @dataclass(frozen=True)
-class CNNConfig:
-    depths: tuple[int, ...] = (32, 64)  # of the convolutions
+class CNNConfig(Architecture):
+    """Convolutional network for square gray images (source 001)."""
+
+    capabilities = ("logits",)
+    reads = "images"
+    depths: tuple[int, ...] = field(default=(32, 64), metadata=REPEATS)  # of the convolutions
     hidden: int = 64  # units of the fully connected layer
     dropout: float = 0.0  # of what goes into the fully connected layer and comes out of it
 
     def __post_init__(self) -> None:
         at_least(self, 1, "depths", "hidden")
-        if not self.depths:
-            raise UsageError("'depths' of CNNConfig must name at least one convolution, such as 32,64. Got none.")
+        not_empty(self, "depths")
         below_one(self, "dropout")
 
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.cnn import CNN
 
+        return CNN((inputs, inputs), outputs, self, seed, dtype)
+
+
+@architectures.register("translator")
 @dataclass(frozen=True)
-class TranslatorConfig:
+class TranslatorConfig(Architecture):
+    """Bidirectional encoder, and a decoder with attention of Luong's kind (source 001)."""
+
+    capabilities = ()  # it runs over pairs that are packed: rote.models.packed_pairs
+    reads = "pairs"
     cell: str = "lstm"
     embedding: int = 32
     hidden: int = 16  # units of each encoder direction; the decoder has four times as many
@@ -113,11 +191,18 @@ class TranslatorConfig:
         known_cells(self.cell)
         at_least(self, 1, "embedding", "hidden")
 
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.translator import StackedTranslator
 
+        return StackedTranslator(self, inputs, outputs, [seed], dtype)
+
+
+@architectures.register("text")
 @dataclass(frozen=True)
-class TextModelConfig:
-    """Classifiers, taggers and language models of text. Four kinds of dropout, each with its name."""
+class TextModelConfig(Architecture):
+    """Recurrent classifier, tagger or language model of text, of any depth, one or both directions."""
 
+    capabilities = EVERYTHING
     cell: str = "lstm"
     embedding: int = 64
     hidden: int = 64  # units of each layer and direction
@@ -133,7 +218,50 @@ class TextModelConfig:
         at_least(self, 1, "embedding", "hidden", "layers")
         below_one(self, "word_dropout", "embedding_dropout", "layer_dropout", "output_dropout")
         if self.layer_dropout and self.layers == 1:  # torch only warns, and drops nothing
-            raise UsageError(
-                f"'layer_dropout' acts between layers, and there is one. Got {self.layer_dropout}. Set model.layers=2, "
-                "or model.embedding_dropout or model.output_dropout instead."
-            )
+            raise SettingError(
+                "layer_dropout", f"acts between layers, and there is one. Got {self.layer_dropout}. Set layers=2, or "
+                "embedding_dropout or output_dropout instead.",
+            )  # fmt: skip
+
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.text import TextModel
+
+        return TextModel(inputs, outputs, self, seed, dtype)
+
+
+@architectures.register("word_average")
+@dataclass(frozen=True)
+class WordAverageConfig(TextModelConfig):
+    """Deep averaging network: classifies the mean of the words' vectors, and knows no order."""
+
+    capabilities = ("logits",)
+
+    def unused(self) -> dict[str, str]:
+        return dict.fromkeys(("cell", "bidirectional", "layer_dropout"), "an average of words has no recurrent layer.")
+
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.word_average import WordAverage
+
+        return WordAverage(inputs, outputs, self, seed, dtype)
+
+
+@architectures.register("window")
+@dataclass(frozen=True)
+class WindowConfig(TextModelConfig):
+    """Feed-forward language model that sees the last few words."""
+
+    capabilities = ("logits",)
+    window: int = 3  # words that it sees
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "window")
+
+    def unused(self) -> dict[str, str]:
+        names = ("cell", "layers", "bidirectional", "word_dropout", "layer_dropout")
+        return dict.fromkeys(names, "a window has one hidden layer, and no recurrent one.")
+
+    def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
+        from rote.models.window import WindowModel
+
+        return WindowModel(inputs, outputs, self, seed, dtype, self.window)

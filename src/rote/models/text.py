@@ -16,7 +16,7 @@ from torch.nn.functional import dropout
 from rote.cells import Recurrent, mask_of
 from rote.cells.recurrent import States
 from rote.errors import UsageError
-from rote.models.drawing import drawn_from
+from rote.models.initialization import drawn_from
 from rote.models.sequence import SequenceModel
 from rote.models.settings import TextModelConfig
 
@@ -44,30 +44,30 @@ class TextModel(SequenceModel):
         self.to(dtype)
 
     def forward(
-        self, inputs: Tensor, lengths: Tensor | None = None, initial: States | None = None
+        self, inputs: Tensor, *, lengths: Tensor | None = None, initial: States | None = None
     ) -> Float[Tensor, "batch time output"]:
         """What is said at every step: tags, or the next word. After a row's end, the readout of nothing."""
-        hidden, _ = self.states(inputs, lengths, initial)
+        hidden, _ = self.states(inputs, lengths=lengths, initial=initial)
         return self.read(hidden)
 
     def classify(
-        self, tokens: Int[Tensor, "batch time"], lengths: Tensor | None = None
+        self, tokens: Int[Tensor, "batch time"], *, lengths: Tensor | None = None
     ) -> Float[Tensor, "batch output"]:
         """What is said of each row as a whole, from its true last state."""
-        _, final = self.states(tokens, lengths)
+        _, final = self.states(tokens, lengths=lengths)
         top = final[-self.recurrent.directions :]
         return self.read(torch.cat([state[0] for state in top], -1))
 
     def at_words(
-        self, tokens: Int[Tensor, "batch time"], lengths: Int[Tensor, " batch"], packed: bool = True
+        self, tokens: Int[Tensor, "batch time"], *, lengths: Int[Tensor, " batch"], packed: bool = True
     ) -> Float[Tensor, "word output"]:
         """What is said at every real step, row after row: nothing is read out at padded ones. ``packed=False`` runs
         over the padding as over words, as code that forgets the lengths does."""
-        hidden, _ = self.states(tokens, lengths if packed else None)
+        hidden, _ = self.states(tokens, lengths=lengths if packed else None)
         return self.read(hidden[mask_of(lengths.to(hidden.device), tokens.shape[1])])
 
     def states(
-        self, tokens: Tensor, lengths: Tensor | None = None, initial: States | None = None
+        self, tokens: Tensor, *, lengths: Tensor | None = None, initial: States | None = None
     ) -> tuple[Tensor, States]:
         """States of the top layer [batch, time, unit], and those at the end of every layer and direction."""
         if lengths is not None:
@@ -76,7 +76,7 @@ class TextModel(SequenceModel):
             dropped = torch.rand(tokens.shape, device=tokens.device) < self.config.word_dropout
             tokens = tokens.masked_fill(dropped & (tokens != PADDING), UNKNOWN)
         vectors = dropout(self.embed(tokens), self.config.embedding_dropout, self.training)
-        run: tuple[Tensor, States] = self.recurrent(vectors, lengths, initial)
+        run: tuple[Tensor, States] = self.recurrent(vectors, lengths=lengths, initial=initial)
         return run
 
     def read(self, states: Float[Tensor, "... unit"]) -> Float[Tensor, "... output"]:
@@ -92,6 +92,11 @@ def check_lengths(lengths: Tensor, tokens: Tensor) -> None:
     wrong = lengths[(lengths < 1) | (lengths > tokens.shape[1])]
     if len(wrong):
         raise UsageError(f"'lengths' must lie in 1 to {tokens.shape[1]}, the steps of the batch. Got {int(wrong[0])}.")
+
+
+def all_steps(tokens: Int[Tensor, "batch time"]) -> Int[Tensor, " batch"]:
+    """The lengths of rows without padding."""
+    return torch.full(tokens.shape[:1], tokens.shape[1], device=tokens.device)
 
 
 def embedding_table(words: int, size: int) -> nn.Embedding:

@@ -9,13 +9,14 @@ was attended to is not fed back, so the decoder's states are computed before any
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from rote.cells import Cell, Initialization, Stacked, cells, stack, stacked_linear
-from rote.models.ragged import Pairs, gather, join, run_ragged
+from rote.models.architecture import Capability
+from rote.models.packed_pairs import Pairs, gather, join, run_ragged
 from rote.models.settings import TranslatorConfig
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 class StackedTranslator(nn.Module):
     """``seeds``: one replica each; a replica starts from its own seed alone. ``outputs`` counts the end symbol, which
     is also what the decoder is fed first."""
+
+    capabilities: ClassVar[tuple[Capability, ...]] = ()  # its forward pass needs packed pairs
+    instead = "Give a function from vectors of the input words to logits: see the arguments of its forward()."
 
     def __init__(
         self, config: TranslatorConfig, inputs: int, outputs: int, seeds: Sequence[int], dtype: torch.dtype

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, pad
 
 from rote.cells import mask_of
-from rote.models.drawing import drawn_from
+from rote.models.initialization import drawn_from
 from rote.models.settings import TextModelConfig
 from rote.models.text import PADDING, check_lengths, embedding_table
 
@@ -36,14 +36,22 @@ class WindowModel(nn.Module):
             self.readout = nn.Linear(config.hidden, outputs)
         self.to(dtype)
 
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time output"]:
+        """What is said at every step of rows that are all words."""
+        before = pad(self.embedding(tokens), (0, 0, self.window - 1, 0))  # the vector of padding is 0
+        return self._read(before.unfold(1, self.window, 1).transpose(2, 3))
+
     def at_words(
-        self, tokens: Int[Tensor, "batch time"], lengths: Int[Tensor, " batch"]
+        self, tokens: Int[Tensor, "batch time"], *, lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "word output"]:
         """What is said at every real step, row after row."""
         check_lengths(lengths, tokens)
         seen = pad(tokens, (self.window - 1, 0), value=PADDING).unfold(1, self.window, 1)  # [batch, time, window]
         seen = seen[mask_of(lengths.to(tokens.device), tokens.shape[1])]
-        vectors = dropout(self.embedding(seen), self.config.embedding_dropout, self.training).flatten(1)
+        return self._read(self.embedding(seen))
+
+    def _read(self, seen: Float[Tensor, "*place window size"]) -> Float[Tensor, "*place output"]:
+        vectors = dropout(seen, self.config.embedding_dropout, self.training).flatten(-2)
         values = torch.tanh(self.hidden(vectors))
         logits: Tensor = self.readout(dropout(values, self.config.output_dropout, self.training))
         return logits

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from rote.cells import mask_of
-from rote.models.drawing import drawn_from
+from rote.models.initialization import drawn_from
 from rote.models.settings import TextModelConfig
-from rote.models.text import check_lengths, embedding_table
+from rote.models.text import all_steps, check_lengths, embedding_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -37,8 +37,14 @@ class WordAverage(nn.Module):
             self.readout = nn.Linear(sizes[-1], outputs)
         self.to(dtype)
 
+    def forward(
+        self, tokens: Int[Tensor, "batch time"], *, lengths: Int[Tensor, " batch"] | None = None
+    ) -> Float[Tensor, "batch output"]:
+        """What is said of each row as a whole; without ``lengths`` all of its steps are words."""
+        return self.classify(tokens, lengths=all_steps(tokens) if lengths is None else lengths)
+
     def classify(
-        self, tokens: Int[Tensor, "batch time"], lengths: Int[Tensor, " batch"]
+        self, tokens: Int[Tensor, "batch time"], *, lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch output"]:
         check_lengths(lengths, tokens)
         kept = mask_of(lengths.to(tokens.device), tokens.shape[1])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rote.errors import RoteError
 from rote.figures import Figure, draw
-from rote.figures.export import PICTURES, Picture, render, to_json
+from rote.figures.export import PICTURES, Picture, render, size_of, to_json
 from rote.report.names import Names
 from rote.report.tables import to_csv, to_latex, to_markdown
 from rote.store import Table
@@ -51,7 +50,7 @@ class Exhibit:
     problem: str = ""  # why there is no drawing, where there should be one
 
 
-class Shelf:
+class Exhibits:
     """Writes exhibits under a folder, each under a name of its own."""
 
     def __init__(self, folder: Path, earlier: Path | None = None) -> None:
@@ -70,6 +69,8 @@ class Shelf:
             drawing, pictures = self._figure(draw(table), name)
         except RoteError as error:
             return Exhibit(name, table, tuple(downloads), problem=str(error))
+        except Exception as error:  # whatever a figure makes of a table that it does not fit
+            return Exhibit(name, table, tuple(downloads), problem=f"{type(error).__name__}: {error}.")
         return Exhibit(name, table, (*pictures, *downloads), drawing)
 
     def _table(self, table: Table, name: str, kind: str) -> Download:
@@ -87,7 +88,8 @@ class Shelf:
         downloads = [self._write(f"figures/{name}.{kind}", data, kind.upper()) for kind, data in pictures.items()]
         downloads.append(self._write(f"figures/{name}.vl.json", described, "Vega-Lite"))
         spec = {key: value for key, value in complete.items() if key != "config"}
-        width, height = _size(pictures["svg"])
+        # The page keeps that room for the figure until it is drawn.
+        width, height = map(round, size_of(pictures["svg"].decode()))
         return Drawing(to_json(spec), f"figures/{name}.svg", width, height), downloads
 
     def _drawn_before(self, name: str, described: bytes) -> dict[Picture, bytes] | None:
@@ -107,10 +109,3 @@ class Shelf:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
         return Download(label, path, len(data))
-
-
-def _size(svg: bytes) -> tuple[int, int]:
-    """Width and height in the SVG's first tag: the page keeps that room for the figure until it is drawn."""
-    tag = svg[: svg.find(b">", svg.find(b"<svg"))].decode()
-    found = {name: float(value) for name, value in re.findall(r'\b(width|height)="([\d.]+)', tag)}
-    return round(found.get("width", 640)), round(found.get("height", 400))

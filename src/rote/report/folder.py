@@ -6,10 +6,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rote.errors import RoteError, StoreError, UsageError
+from rote.errors import NewerVersionError, RoteError, StoreError, UsageError
 from rote.store import read_document, write_document
 from rote.store.files import sync_file_system, sync_folder
 
@@ -36,7 +36,7 @@ def replacing(out: Path, drawn_by: str, made_from: str) -> Iterator[Path]:
             f"Cannot write the report {out}: {error.strerror or error}. What was there is kept."
         ) from error
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _remove(fresh)
 
 
 def check_replaceable(out: Path) -> None:
@@ -51,6 +51,8 @@ def check_replaceable(out: Path) -> None:
         return
     try:
         known = set(read_document(out / MARKER, _KIND, _VERSION)["files"]) | {MARKER}
+    except NewerVersionError as error:
+        raise UsageError(f"{error} Until then: {advice}") from None
     except (RoteError, KeyError, TypeError):
         raise UsageError(
             f"The folder {out} exists and is not a report of Rote, so it is left alone. {advice}"
@@ -82,18 +84,25 @@ def made_alike(out: Path, drawn_by: str) -> Path | None:
 
 def _swap(fresh: Path, out: Path) -> None:
     """Put ``fresh`` in the place of ``out``. If that fails the old report is put back."""
-    if not out.exists():
+    old = out.parent / f".{out.name}.{secrets.token_hex(4)}.old"
+    try:
+        if out.exists():
+            os.rename(out, old)
         os.rename(fresh, out)
-    else:
-        old = out.parent / f".{out.name}.{secrets.token_hex(4)}.old"
-        os.rename(out, old)
-        try:
-            os.rename(fresh, out)
-        except BaseException:
+    finally:
+        if not fresh.exists():  # it is in its place
+            _remove(old)
+        elif old.exists():
             os.rename(old, out)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
     sync_folder(out.parent)
+
+
+def _remove(folder: Path) -> None:
+    """Take a folder away, whatever stops the rest, and though Ctrl-C be pressed again meanwhile."""
+    for _ in range(10):
+        with suppress(KeyboardInterrupt):
+            shutil.rmtree(folder, ignore_errors=True)
+            return
 
 
 def _files(folder: Path) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 
 from rote.claims import Estimate
+from rote.store.table import exact
 
+__all__ = ["duration", "exact", "exact_interval", "is_number", "shown", "typeset", "unbroken", "with_interval"]
 NOTHING = "–"
 
 
@@ -20,19 +21,6 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return _rounded(value)
     return value if isinstance(value, str) else exact(value)
-
-
-def exact(value: object) -> str:
-    """The value with all its digits, as a tooltip and a CSV file give it; None is empty."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float):
-        return repr(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def is_number(value: object) -> bool:

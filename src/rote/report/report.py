@@ -21,7 +21,7 @@ from rote.claims import Source, Verdict
 from rote.figures import Theme, theme
 from rote.figures.export import DRAWN_BY, vega_bundle
 from rote.report import numbers
-from rote.report.exhibits import Shelf
+from rote.report.exhibits import Exhibits
 from rote.report.folder import check_replaceable, is_current, made_alike, replacing
 from rote.report.intervals import HEIGHT, WIDTH
 from rote.report.ledger import OUTCOMES, counts, ledger_table, summary
@@ -63,8 +63,8 @@ def build(
     if is_current(out, made_from):
         return out / "index.html"
     with replacing(out, DRAWN_BY, made_from) as folder:
-        shelf = Shelf(folder, earlier=made_alike(out, DRAWN_BY))
-        pages = by_source(sections, ledger, sources, shelf)
+        exhibits = Exhibits(folder, earlier=made_alike(out, DRAWN_BY))
+        pages = by_source(sections, ledger, sources, exhibits)
         template = _templates(
             sources=pages,
             summary=summary(ledger),
@@ -82,13 +82,13 @@ def build(
             counts=counts(ledger),
             order={outcome: number for number, outcome in enumerate(OUTCOMES)},
             ledger=ledger_rows(ledger, pages),
-            ledger_files=shelf.put(ledger_table(ledger), "").downloads,
+            ledger_files=exhibits.put(ledger_table(ledger), "").downloads,
         )
         (folder / "index.html").write_text(first, encoding="utf-8")
         for source in pages:
             page = template.render(source=source, title=source.title)
             (folder / source.page).write_text(page, encoding="utf-8")
-        _put_assets(folder / "assets", shelf.earlier)
+        _put_assets(folder / "assets", exhibits.earlier)
     return out / "index.html"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rote.claims import Source, Verdict
@@ -25,5 +26,5 @@ class Section:
     verdicts: tuple[Verdict, ...] = ()
     runs: tuple[str, ...] = ()
     seconds: float = 0.0  # wall time of those runs
-    environment: dict[str, object] = field(default_factory=dict)  # as a run record keeps it
+    environment: Mapping[str, object] = field(default_factory=dict)  # as a run record keeps it
     deviations: tuple[str, ...] = ()  # where we do otherwise than the source, and why

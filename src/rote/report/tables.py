@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable
 
-from rote.report.numbers import exact, is_number, shown
+from rote.report.numbers import is_number, shown
 from rote.store import Column, Table
+from rote.store.table import csv_text
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -31,11 +30,7 @@ _LATEX = {
 
 def to_csv(table: Table) -> str:
     """RFC 4180: column names, then the rows with all digits; None is empty, a list is JSON."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([column.name for column in table.columns])
-    writer.writerows([exact(value) for value in row] for row in table.rows)
-    return text.getvalue()
+    return csv_text([column.name for column in table.columns], table.rows)
 
 
 def to_markdown(table: Table) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rote.claims import Evidence, Source, Verdict
-from rote.report.exhibits import Exhibit, Shelf
+from rote.report.exhibits import Exhibit, Exhibits
 from rote.report.intervals import IntervalPlot, interval_plot
 from rote.report.ledger import deciding
 from rote.report.names import Names
@@ -68,7 +68,7 @@ class SourceView:
 
 
 def by_source(
-    sections: Sequence[Section], ledger: Sequence[Verdict], known: Iterable[Source], shelf: Shelf
+    sections: Sequence[Section], ledger: Sequence[Verdict], known: Iterable[Source], exhibits: Exhibits
 ) -> tuple[SourceView, ...]:
     """A page for each source, in the order of their numbers; sources that only the ledger knows come last."""
     # The same claim may be judged by two studies.
@@ -89,7 +89,7 @@ def by_source(
                 anchors.new(f"source-{name}"),
                 name,
                 sources.get(name),
-                tuple(_study(section, page, shelf, anchors) for section in mine),
+                tuple(_study(section, page, exhibits, anchors) for section in mine),
                 tuple(_verdict(verdict, page, anchors) for verdict in others),
             )
         )
@@ -121,18 +121,18 @@ def flat(environment: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     return tuple(pairs)
 
 
-def _study(section: Section, page: str, shelf: Shelf, anchors: Names) -> StudyView:
+def _study(section: Section, page: str, exhibits: Exhibits, anchors: Names) -> StudyView:
     return StudyView(
         anchors.new(f"study-{section.study}"),
         section,
         tuple(_verdict(verdict, page, anchors) for verdict in section.verdicts),
-        tuple(shelf.put(table, section.study) for table in section.tables),
+        tuple(exhibits.put(table, section.study) for table in section.tables),
         flat(section.environment),
     )
 
 
 def _verdict(verdict: Verdict, page: str, anchors: Names) -> VerdictView:
-    expected = {measurement.label: measurement.expected for measurement in verdict.claim.measurements}
+    expected = {assertion.label: assertion.expected for assertion in verdict.claim.assertions}
     evidence = tuple(
         EvidenceView(item, interval_plot(item.estimate, expected[item.label]) if item.label in expected else None)
         for item in verdict.evidence

@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from rote.errors import UnknownNameError, UsageError
 from rote.store.index import Listed
 
-STATUSES = ("running", "finished", "failed", "interrupted", "damaged")
+STATUSES = ("running", "finished", "failed", "interrupted", "damaged", "newer")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True)
 class Selection:
     """Runs for which everything holds that is said. A word is the beginning of an id, or a pattern for
-    ``study``, ``study/part`` or ids: ``lookup-*``, ``plane/narrow``, ``3f*``."""
+    ``study``, ``study/part`` or ids: ``lookup-*``, ``plane/training``, ``3f*``."""
 
     words: tuple[str, ...] = ()
     study: str | None = None

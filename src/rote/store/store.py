@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rote.errors import (
-    DamagedFileError,
     InterruptedRunError,
     RunFinishedError,
     StoreError,
@@ -18,11 +17,13 @@ from rote.errors import (
     UsageError,
 )
 from rote.store.commit import Commits
-from rote.store.files import writing
+from rote.store.files import check_no_link, writing
 from rote.store.index import Listed, listed
-from rote.store.lock import has_locks, locked
+from rote.store.lock import has_locks, locked, without_locks
 from rote.store.record import Record, Request
 from rote.store.run import FinishedRun, Run
+from rote.store.typed import check
+from rote.store.weights import stray_weights
 
 
 class Store:
@@ -46,10 +47,7 @@ class Store:
         except OSError as error:
             raise UsageError(f"The store {self.root} cannot be written: {error.strerror}. {remedy}") from None
         if not lockable:
-            raise UsageError(
-                f"The file system of the store {self.root} has no locks, so that two processes could write one run. "
-                "Set ROTE_HOME (or --store) to another one, or mount it with locks (NFS: without nolock)."
-            )
+            raise UsageError(without_locks(self.root))
 
     def folder(self, request: Request) -> Path:
         return self.root / "runs" / request.study / request.id
@@ -65,9 +63,12 @@ class Store:
     ) -> Iterator[Run]:
         """The run of ``request`` for writing, new or resumed; how the block ends is written into its record.
 
-        Without ``again``, a run that is finished is left as it is: RunFinishedError.
+        A training that was finished begins again: it has kept nothing to resume from. Without ``again``, a run that is
+        finished is left as it is: RunFinishedError.
         """
         folder = self.folder(request)
+        check(Request, request.to_plain(), f"A run of the study {request.study!r}")
+        check_no_link(folder)
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
@@ -76,6 +77,9 @@ class Store:
                 raise RunFinishedError(f"The run in {folder} is finished.")
             remove_leftovers(folder)
             run = Run(folder, request, passed, device=device, together=self.commits is not None)
+            with writing(folder):
+                for path in stray_weights(folder):  # now that no record calls it finished, they count no longer
+                    path.unlink(missing_ok=True)
             try:
                 yield run
             except (KeyboardInterrupt, InterruptedRunError):
@@ -111,8 +115,7 @@ class Store:
 
     def discard(self, folder: Path) -> None:
         """Delete a run's folder: it is renamed out of sight first."""
-        if folder.is_symlink() or not folder.resolve().is_relative_to((self.root / "runs").resolve()):
-            raise DamagedFileError(f"{folder} leads out of the store {self.root}; remove the link by hand.")
+        check_no_link(folder)
         hidden = folder.with_name(f".removed-{folder.name}")
         with locked(folder), writing(folder):
             shutil.rmtree(hidden, ignore_errors=True)  # of a removal that was killed halfway

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from rote.store.files import finite
+from rote.store.typed import from_json
 
 Role = Literal["label", "measured", "published"]
+# Behind apostrophes too, so that taking one away gives back every text. The last four are their wide forms, which some
+# spreadsheets compute as well.
+_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
 class Column:
+    AS_LIST: ClassVar[bool] = True  # how a file has it: a table has many
+
     name: str
     about: str = ""  # what it is and in which unit, shown as the heading's explanation
     role: Role = "measured"
@@ -29,6 +41,13 @@ class Table:
     figure: str = ""  # name of the figure that draws it
     details: bool = False  # long data behind a figure: offered as a download, not printed
     options: dict[str, Any] = field(default_factory=dict)  # what the figure needs beside the rows
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two columns of one name in the table {self.name!r}")
+        if any(len(row) != len(names) for row in self.rows):
+            raise ValueError(f"a row that has not one value for each column of the table {self.name!r}")
 
     @classmethod
     def make(
@@ -60,6 +79,34 @@ class Table:
         return {**self.__dict__, "columns": columns, "rows": [list(row) for row in self.rows]}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Table:
-        columns = tuple(Column(*column) for column in plain["columns"])
-        return cls(**{**plain, "columns": columns, "rows": tuple(tuple(row) for row in plain["rows"])})
+    def from_plain(cls, plain: Mapping[str, Any], path: Path = Path("A table")) -> Table:
+        """``path``: the file that it is from, for a message that names it."""
+        table: Table = from_json(cls, plain, path)
+        return table
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Iterable[object]], end: str = "\r\n") -> str:
+    """Numbers as they are. A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=end)
+    writer.writerow(map(_cell, names))
+    writer.writerows(map(_cell, row) for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    text = exact(value)
+    return f"'{text}" if isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def exact(value: object) -> str:
+    """The value with all its digits, as a tooltip and a CSV file give it; None is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -7,6 +7,7 @@ on.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable
@@ -14,12 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rote.errors import DamagedFileError, StoreError
-from rote.store.files import digest_file, reading, sync_folder, writing
+from rote.errors import DamagedFileError, NewerVersionError, StoreError
+from rote.store.checkpoint import Files
+from rote.store.files import check_no_link, digest_file, read_regular, sync_folder, writing
 from rote.store.lock import FILE as LOCK
 from rote.store.lock import is_locked, locked
 from rote.store.record import FILE as RECORD
 from rote.store.record import Record
+from rote.store.slim import slimmed
 from rote.store.store import Store
 from rote.store.verify import ID, LEFTOVER, check_run
 
@@ -35,6 +38,7 @@ class Plan:
     same: list[str] = field(default_factory=list)  # here already
     running: list[str] = field(default_factory=list)
     damaged: dict[str, str] = field(default_factory=dict)  # with the reason
+    newer: dict[str, str] = field(default_factory=dict)  # from a later version of Rote, with what it says
     conflicts: dict[str, str] = field(default_factory=dict)  # with the names of the files
     bytes: int = 0
 
@@ -71,25 +75,28 @@ def _consider(found: Plan, theirs: Path, ours: Path) -> None:
         return
     try:
         record = Record.read(theirs)
-        wrong = [f"{file}: {told}" for kind, file, told in check_run(theirs, record) if kind == "damaged"]
-    except StoreError as error:
-        wrong, record = [str(error)], None
-    if wrong or record is None:
-        found.damaged[name] = wrong[0]
+        problems = check_run(theirs, record)
+        here = Record.read(ours) if (ours / RECORD).exists() else None
+    except NewerVersionError as error:
+        found.newer[name] = str(error)
         return
-    what: What = "copy"
-    if ours.is_dir() and not (ours / RECORD).exists():  # begun here and killed at once
-        what = "replace"
-    elif ours.is_dir():
-        try:
-            here = Record.read(ours)
-        except StoreError as error:
-            found.damaged[name] = f"Here it is damaged: {error}"
+    except StoreError as error:
+        found.damaged[name] = str(error)
+        return
+    for kind, told in (("damaged", found.damaged), ("newer", found.newer)):
+        wrong = [f"{file}: {text}" for of, file, text in problems if of == kind]
+        if wrong:
+            told[name] = wrong[0]
             return
+    what: What = "copy"
+    if ours.is_dir() and here is None:  # begun here and killed at once
+        what = "replace"
+    elif here is not None:
         both = here.status == record.status == "finished"
-        different = [
-            file for file in sorted({*here.files, *record.files}) if here.files.get(file) != record.files.get(file)
-        ]
+        different = _different(here.files, record.files)
+        if both and different:
+            with contextlib.suppress(StoreError):  # one may be slim and the other not
+                different = _different(slimmed(ours, here.files)[0], slimmed(theirs, record.files)[0])
         if both and different:
             found.conflicts[name] = ", ".join(different)
             return
@@ -98,7 +105,11 @@ def _consider(found: Plan, theirs: Path, ours: Path) -> None:
             return
         what = "replace"
     found.take[name] = what
-    found.bytes += sum(path.stat().st_size for path in _files(theirs, record))
+    found.bytes += sum(path.lstat().st_size for path in _files(theirs, record))
+
+
+def _different(ours: Files, theirs: Files) -> list[str]:
+    return [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
 
 
 def _files(folder: Path, record: Record) -> list[Path]:
@@ -106,7 +117,9 @@ def _files(folder: Path, record: Record) -> list[Path]:
     if record.status == "finished":
         return [folder / RECORD, *(folder / name for name in record.files)]
     return [
-        path for path in folder.iterdir() if path.is_file() and path.name != LOCK and not LEFTOVER.fullmatch(path.name)
+        Path(entry.path)
+        for entry in os.scandir(folder)
+        if entry.is_file(follow_symlinks=False) and entry.name != LOCK and not LEFTOVER.fullmatch(entry.name)
     ]
 
 
@@ -114,12 +127,12 @@ def _copy(theirs: Path, ours: Path, what: What) -> None:
     hidden = ours.with_name(f".import-{ours.name}")
     record = Record.read(theirs)
     with writing(ours):
+        check_no_link(ours)
         ours.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(hidden, ignore_errors=True)  # of an import that was killed
         hidden.mkdir()
     for path in _files(theirs, record):
-        with reading(path):
-            data = path.read_bytes()
+        data = read_regular(path)
         with writing(hidden / path.name), (hidden / path.name).open("wb") as file:
             file.write(data)
             file.flush()

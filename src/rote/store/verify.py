@@ -6,42 +6,47 @@ damaged ones too, and files that are not Rote's are never removed here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rote.errors import StoreError
-from rote.store.checkpoint import KIND, VERSION, Checkpoints
-from rote.store.files import digest_file, read_document
+from rote.errors import NewerVersionError, StoreError
+from rote.store.checkpoint import NAME as STATE
+from rote.store.checkpoint import Checkpoints
+from rote.store.files import SHARED, digest_file, read_document
 from rote.store.index import FILE as INDEX
-from rote.store.index import differences, listed
+from rote.store.index import LaterIndexError, differences, listed
 from rote.store.lock import FILE as LOCK
-from rote.store.lock import is_locked
+from rote.store.lock import is_locked, locked
 from rote.store.metrics import FILE as METRICS
 from rote.store.metrics import Metrics
 from rote.store.record import FILE as RECORD
 from rote.store.record import Record
+from rote.store.run import KIND as RESULT_KIND
 from rote.store.run import RESULT
-from rote.store.tree import tree_facts
+from rote.store.run import VERSION as RESULT_VERSION
+from rote.store.weights import states_of, stray_weights, superseded
 
-Kind = Literal["damaged", "missing", "index", "leftover", "interrupted", "foreign"]
+Kind = Literal["damaged", "missing", "newer", "index", "leftover", "interrupted", "foreign"]
 DAMAGE: tuple[Kind, ...] = ("damaged", "missing")
-OWN = {"runs", "engines.json", "machine.json", INDEX, f"{INDEX}-journal", f"{INDEX}-wal", f"{INDEX}-shm"}
+OWN = {"runs", LOCK, *SHARED, INDEX, f"{INDEX}-journal", f"{INDEX}-wal", f"{INDEX}-shm"}
 ID = re.compile(r"[0-9a-f]{16}")
 # What a process leaves that was killed while it wrote a file, removed a run or copied one in.
 LEFTOVER = re.compile(r"\..*\.tmp|\.removed-.*|\.import-.*|\.probe-[0-9]+")
-CHECKPOINT = re.compile(r"checkpoint-[0-9]{8,}\.(json|safetensors)")
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``damaged`` and ``missing`` are damage; ``index`` and ``leftover`` can be repaired; the rest is only told."""
+    """``damaged`` and ``missing`` are damage; ``newer`` is from a later version of Rote, so that this one cannot check
+    it; ``index`` and ``leftover`` can be repaired; the rest is only told."""
 
     kind: Kind
     path: str  # below the store
@@ -55,7 +60,7 @@ class Finding:
 def verify(root: Path, progress: Progress = lambda done, total: None) -> list[Finding]:
     """Everything that is not as it should be, run by run. A run that is being written now is left out."""
     found = [*_around(root), *_index(root)]
-    folders = sorted(path for path in (root / "runs").glob("*/*") if path.is_dir() and ID.fullmatch(path.name))
+    folders = sorted(path for path in (root / "runs").glob("*/*") if _is_run(path))
     uses: dict[Path, tuple[str, ...]] = {}
     for done, folder in enumerate(folders, start=1):
         record, problems = _settled(root, folder)
@@ -84,12 +89,31 @@ def repair(root: Path, findings: Sequence[Finding]) -> list[Finding]:
         if finding.kind == "index":
             _remove(path)
             listed(root)
-        elif finding.kind == "leftover" and not is_locked(path.parent):
-            _remove(path)
-        else:
+        elif finding.kind != "leftover" or not _remove_leftover(path):
             continue
         repaired.append(finding)
     return repaired
+
+
+def _remove_leftover(path: Path) -> bool:
+    """Whether it was removed. A checkpoint is looked at again first, with the lock: its run may have gone on meanwhile,
+    and need it."""
+    if not _is_run(path.parent) or not STATE.fullmatch(path.name):
+        if is_locked(path.parent):
+            return False
+        _remove(path)
+        return True
+    with contextlib.suppress(StoreError), locked(path.parent):
+        left = {name for kind, name, _ in _beside(path.parent, Record.read(path.parent)) if kind == "leftover"}
+        if path.name in left:
+            _remove(path)
+            return True
+    return False
+
+
+def _is_run(path: Path) -> bool:
+    links = path.is_symlink() or path.parent.is_symlink()  # which are told of themselves
+    return path.is_dir() and not links and ID.fullmatch(path.name) is not None
 
 
 def _remove(path: Path) -> None:
@@ -105,8 +129,10 @@ def check_run(folder: Path, record: Record) -> list[tuple[Kind, str, str]]:
     if record.request.id != folder.name or record.request.study != folder.parent.name:
         told = f"This is the run {record.request.study}/{record.request.id}, in a wrong place. Move it there."
         wrong.append(("damaged", RECORD, told))
-    wrong += _finished(folder, record) if record.status == "finished" else _unfinished(folder)
-    return [*wrong, *_beside(folder, record)]
+    if record.status == "finished":
+        wrong += _altered(folder, record.files)
+    named = {name for _, name, _ in wrong}
+    return [*wrong, *(one for one in _contradictory(folder, record) if one[1] not in named), *_beside(folder, record)]
 
 
 def _settled(root: Path, folder: Path) -> tuple[Record | None, list[Finding]]:
@@ -123,68 +149,82 @@ def _settled(root: Path, folder: Path) -> tuple[Record | None, list[Finding]]:
 
 def _looked_at(folder: Path) -> tuple[Record | None, list[tuple[Kind, str, str]]]:
     try:
-        size = (folder / RECORD).stat().st_size
+        seen = (folder / RECORD).lstat()
+        size = seen.st_size if stat.S_ISREG(seen.st_mode) else None  # a pipe has none either, and is no record
     except OSError:
         size = 0
     again = "Run its study again to have it computed."
-    if not size:
+    if size == 0:
         return None, [("interrupted", ".", f"A process was killed before it had written the run's record. {again}")]
     try:
         record = Record.read(folder)
         wrong = check_run(folder, record)
     except StoreError as error:
-        return None, [("damaged", RECORD, _without_path(error, folder))]
+        return None, [(_kind(error), RECORD, _without_path(error, folder))]
     if record.status == "started":
         wrong.append(("interrupted", ".", f"Its process was killed. {again}"))
     return record, wrong
 
 
-def _finished(folder: Path, record: Record) -> Iterator[tuple[Kind, str, str]]:
-    remedy = f"Remove the run (rote runs rm {folder.name}) and run its study again."
-    for name, checksum in record.files.items():
-        if name != os.path.basename(name):
-            yield "damaged", RECORD, f"It names a file outside of its folder: {name!r}. {remedy}"
-            continue
+def _altered(folder: Path, files: Mapping[str, str]) -> Iterator[tuple[Kind, str, str]]:
+    """Files of a finished run that are not as its record says."""
+    for name, checksum in files.items():
         if not (folder / name).is_file():
-            yield "damaged", name, f"The file is gone. {remedy}"
+            yield "damaged", name, f"The file is gone. {_remedy(folder)}"
             continue
         try:
             if digest_file(folder / name) != checksum:
-                yield "damaged", name, f"Its checksum is not the one in its record. {remedy}"
+                yield "damaged", name, f"Its checksum is not the one in its record. {_remedy(folder)}"
         except StoreError as error:
-            yield "damaged", name, _without_path(error, folder)
+            yield _kind(error), name, _without_path(error, folder)
 
 
-def _unfinished(folder: Path) -> Iterator[tuple[Kind, str, str]]:
-    """What a run will be taken up from: its last checkpoint, and the metrics up to there."""
-    checkpoints = Checkpoints(folder)
-    for step in checkpoints.steps()[-1:]:
-        name = f"checkpoint-{step:08d}"
+def _contradictory(folder: Path, record: Record) -> Iterator[tuple[Kind, str, str]]:
+    """Files that are not as they were written, by their own checksums and by those that the checkpoints have."""
+    finished = record.status == "finished"
+    states = states_of(folder, record.files) if finished else Checkpoints(folder)
+    if RESULT in record.files:
         try:
-            known = read_document(folder / f"{name}.json", KIND, VERSION)["sha256"]
-            if digest_file(folder / f"{name}.safetensors") != known:
-                raise StoreError("Its checksum is not the one in its JSON.")
-            size, checksum = tree_facts(folder / name, KIND, VERSION)["metrics"]
-            if not Metrics(folder).holds(size, checksum):
-                raise StoreError(f"The first {size} bytes of {METRICS} are not those that it knows.")
+            read_document(folder / RESULT, RESULT_KIND, RESULT_VERSION)
         except StoreError as error:
-            again = f"Remove the run (rote runs rm {folder.name}) to begin it again."
-            yield "damaged", f"{name}.json", f"{_without_path(error, folder)} {again}"
+            yield _kind(error), RESULT, _without_path(error, folder)
+    files = record.files if finished else states.as_they_are()
+    for name, problem in states.contradictions(files):
+        yield _kind(problem), name, _without_path(problem, folder)
+    for step in states.among(files)[-1:]:
+        with contextlib.suppress(StoreError):  # which was told above
+            size, checksum = states.metrics(step)
+            if not Metrics(folder).holds(size, checksum):
+                told = f"Its first {size} bytes are not those that the checkpoint of step {step} knows."
+                yield "damaged", METRICS, f"{told} {_remedy(folder)}"
+
+
+def _remedy(folder: Path) -> str:
+    return f"Remove the run (rote runs rm {folder.name}) and run its study again."
 
 
 def _beside(folder: Path, record: Record) -> Iterator[tuple[Kind, str, str]]:
     """Files that nobody asked for."""
-    known = {RECORD, LOCK, RESULT, METRICS, *record.files}
+    named = record.files if record.status == "finished" else {}
+    known = {RECORD, LOCK, RESULT, METRICS, *named}
     whole = {path.stem for path in folder.glob("checkpoint-*.json")}
+    unread = {path.name for path in superseded(folder, named)}
+    stray = {path.name for path in stray_weights(folder, named)}
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name in known:
+            continue
         if LEFTOVER.fullmatch(entry.name):
             yield "leftover", entry.name, "Left by a process that was killed while writing."
-        elif CHECKPOINT.fullmatch(entry.name):
+        elif entry.name in unread:
+            yield "leftover", entry.name, "A checkpoint of a finished run, which keeps its weights instead."
+        elif entry.name in stray:
+            yield "leftover", entry.name, "Weights that no record names, left by a process that was killed."
+        elif STATE.fullmatch(entry.name):
             if entry.name.endswith(".safetensors") and Path(entry.name).stem not in whole:
                 yield "leftover", entry.name, "Half of a checkpoint, left by a process that was killed."
-            elif record.status == "finished" and entry.name not in record.files:
+            elif record.status == "finished":
                 yield "foreign", entry.name, "A checkpoint that the run's record does not name."
-        elif entry.name not in known:
+        else:
             yield "foreign", entry.name, "Not a file of Rote."
 
 
@@ -195,31 +235,41 @@ def _around(root: Path) -> Iterator[Finding]:
         if LEFTOVER.fullmatch(path.name):
             yield Finding("leftover", _below(root, path), "Left by a process that was killed.")
         elif path.is_symlink():
-            yield Finding("foreign", _below(root, path), "A link; Rote makes none.")
+            where: Kind = "damaged" if path.relative_to(root).parts[0] == "runs" else "foreign"
+            yield Finding(where, _below(root, path), "A link; Rote makes none and follows none. Remove it by hand.")
         elif (
             (depth == 1 and path.name not in OWN)
             or (depth == 2 and not path.is_dir())
             or (depth == 3 and not (path.is_dir() and ID.fullmatch(path.name)))
         ):
             yield Finding("foreign", _below(root, path), "Not a file of Rote.")
-    for name, kind in (("engines.json", "rote engines"), ("machine.json", "rote machines")):
+    for name, kind in SHARED.items():
         if (root / name).is_file():
             try:
                 read_document(root / name, kind, 1)
             except StoreError as error:
-                yield Finding("damaged", name, _without_path(error, root))
+                yield Finding(_kind(error), name, _without_path(error, root))
 
 
 def _index(root: Path) -> Iterator[Finding]:
     if (root / INDEX).exists():
         try:
             wrong = differences(root)
+        except LaterIndexError:
+            yield Finding(
+                "newer", INDEX, "A later version of Rote made it and uses it. This one lists runs without it."
+            )
+            return
         except sqlite3.DatabaseError as error:
             yield Finding("index", INDEX, f"It cannot be read ({error}).")
             return
         if wrong:
             more = " ..." if len(wrong) > 3 else ""
             yield Finding("index", INDEX, f"{len(wrong)} entries are not as the records: {', '.join(wrong[:3])}{more}.")
+
+
+def _kind(error: StoreError) -> Kind:
+    return "newer" if isinstance(error, NewerVersionError) else "damaged"
 
 
 def _stamp(folder: Path) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.config import at_least
-from rote.errors import UsageError
+from rote.errors import SettingError, UsageError
 from rote.tasks.task import tasks
 
 Structure = Literal["phrases", "subject relative", "object relative"]
@@ -66,11 +66,11 @@ class AgreementTask:
         at_least(self, 0, "depth")
         for name, known in (("nouns", NOUNS), ("verbs", VERBS)):
             if getattr(self, name) > len(known):
-                raise UsageError(f"{name!r} of AgreementTask must be at most {len(known)}. Got {getattr(self, name)}.")
+                raise SettingError(name, f"must be at most {len(known)}. Got {getattr(self, name)}.")
         if self.depth > DEEPEST:
-            raise UsageError(f"'depth' of AgreementTask must be at most {DEEPEST} phrases. Got {self.depth}.")
+            raise SettingError("depth", f"must be at most {DEEPEST} phrases. Got {self.depth}.")
         if not 0 <= self.relatives <= 1:
-            raise UsageError(f"'relatives' of AgreementTask must be a share, 0 to 1. Got {self.relatives}.")
+            raise SettingError("relatives", f"must be a share, 0 to 1. Got {self.relatives}.")
 
     @property
     def words(self) -> tuple[str, ...]:

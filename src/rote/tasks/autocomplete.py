@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rote.config import at_least
 from rote.errors import UsageError
 from rote.tasks.alphabet import END, SPACE, Outside, numbers
+from rote.tasks.shuffling import epoch_order
 from rote.tasks.task import tasks
 from rote.tasks.text_files import Text, load_text
 from rote.tasks.word_counts import index_words
@@ -116,6 +117,10 @@ class AutocompleteTask:
         at_least(self, 1, "characters", "words")
         at_least(self, 2, "length")
 
+    def unused(self) -> dict[str, str]:
+        own = self.text not in ("text8", "bundled")
+        return {} if own else {"outside": "it is for a file of your own. Set 'text' to one."}
+
     def resolved(self) -> AutocompleteTask:
         """With the checksum of a file of one's own."""
         own = self.text not in ("text8", "bundled")
@@ -180,6 +185,4 @@ def _pack(content: bytes, length: int) -> NDArray[np.int64]:
     return np.array([*starts, end])
 
 
-@functools.lru_cache(maxsize=2)
-def _order(seed: int, epoch: int, count: int) -> NDArray[np.int64]:
-    return np.random.default_rng((seed, epoch)).permutation(count)
+_order = functools.lru_cache(maxsize=2)(epoch_order)

@@ -31,7 +31,7 @@ from math import factorial
 import numpy as np
 
 from rote.config import at_least
-from rote.errors import UnknownNameError, UsageError
+from rote.errors import SettingError, UnknownNameError, UsageError
 from rote.tasks.task import tasks
 
 Functions = dict[str, dict[str, str]]  # table -> input -> output
@@ -90,36 +90,41 @@ class LookupTask:
                     f"inputs have more than {MOST_ROWS} up to length {length}. Lower one of them."
                 )
         if self.bits <= 3 and self.tables > factorial(2**self.bits):
-            raise UsageError(
-                f"'tables' must be at most (2 ** {self.bits})! = {factorial(2**self.bits)}, the number of different "
-                f"bijections of {self.bits} bits. Got {self.tables}."
+            raise SettingError(
+                "tables",
+                f"must be at most (2 ** {self.bits})! = {factorial(2**self.bits)}, the number of different "
+                f"bijections of {self.bits} bits. Got {self.tables}.",
             )
         if self.unseen_tables >= self.tables:
-            raise UsageError(
-                f"'unseen_tables' must be less than the {self.tables} tables, so that one is seen in compositions. "
-                f"Got {self.unseen_tables}."
+            raise SettingError(
+                "unseen_tables",
+                f"must be less than the {self.tables} tables, so that one is seen in compositions. "
+                f"Got {self.unseen_tables}.",
             )
         if self.longer > LONGER_ROWS:
-            raise UsageError(f"'longer' must be at most {LONGER_ROWS}, one row per length. Got {self.longer}.")
+            raise SettingError("longer", f"must be at most {LONGER_ROWS}, one row per length. Got {self.longer}.")
 
     def _check_held_out(self) -> None:
         seen = self.tables - self.unseen_tables
         longest = seen**self.depth if self.depth > 1 else 0
         if self.heldout_compositions > longest:
-            raise UsageError(
-                f"'heldout_compositions' must be at most {longest}, the number of compositions of the greatest length: "
-                f"{seen} seen tables, depth {self.depth}. Got {self.heldout_compositions}."
+            raise SettingError(
+                "heldout_compositions",
+                f"must be at most {longest}, the number of compositions of the greatest length: "
+                f"{seen} seen tables, depth {self.depth}. Got {self.heldout_compositions}.",
             )
         if self.heldout_inputs >= 2**self.bits:
-            raise UsageError(
-                f"'heldout_inputs' must be less than 2 ** {self.bits} = {2**self.bits}, so that training has one. "
-                f"Got {self.heldout_inputs}."
+            raise SettingError(
+                "heldout_inputs",
+                f"must be less than 2 ** {self.bits} = {2**self.bits}, so that training has one. "
+                f"Got {self.heldout_inputs}.",
             )
         left = sum(seen**length for length in range(2, self.depth + 1)) - self.heldout_compositions
         if self.validation > left * self.heldout_inputs:
-            raise UsageError(
-                f"'validation' must be at most {left} compositions x {self.heldout_inputs} held-out inputs = "
-                f"{left * self.heldout_inputs} rows. Got {self.validation}."
+            raise SettingError(
+                "validation",
+                f"must be at most {left} compositions x {self.heldout_inputs} held-out inputs = "
+                f"{left * self.heldout_inputs} rows. Got {self.validation}.",
             )
 
     def vocabulary(self) -> tuple[list[str], list[str]]:

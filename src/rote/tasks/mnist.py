@@ -7,9 +7,7 @@ published experiment; every table made with it says so (``Digits.note``).
 from __future__ import annotations
 
 import functools
-import gzip
 import struct
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from rote.errors import DamagedFileError
 from rote.store.files import digest, reading
+from rote.tasks.compressed import content
 from rote.tasks.digits import DigitImages
 from rote.tasks.downloads import Remote, fetch, local
 
@@ -63,12 +62,7 @@ def load_digits(source: Source) -> Digits:
 def read_idx(path: Path) -> NDArray[np.uint8]:
     """The array of an idx file of bytes, compressed or not: 0 0 8 n, then n sizes, then the values."""
     with reading(path):
-        data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise DamagedFileError(f"{path} is truncated or damaged: {error}. Get it again.") from None
+        data = content(path)
     if len(data) < 4 or data[:3] != b"\0\0\x08":
         raise DamagedFileError(f"{path} is not an idx file of bytes: it begins with {data[:4].hex(' ')}. Get it again.")
     axes = data[3]

@@ -67,8 +67,8 @@ class RulesTask:
         at_least(self, 1, "tokens", "vocabulary", "conduits")
         at_least(self, 0, "rules", "conduit", "copies")
         self._check_symbols()
-        self._check_set()
         self._check_room()
+        self._check_set()
 
     @property
     def filler(self) -> int:
@@ -191,19 +191,19 @@ class RulesTask:
         for name, symbol in (("open_symbol", self.open), ("close_symbol", self.close)):
             if symbol < self.filler:
                 raise UsageError(
-                    f"{name!r} of RulesTask must not be a filler symbol: those are 0 to {self.filler} - 1 = "
+                    f"{name!r} must not be a filler symbol: those are 0 to {self.filler} - 1 = "
                     f"{self.filler - 1}. Got {symbol}; take at least {self.filler}."
                 )
         if self.open == self.close:
-            raise UsageError(f"'open_symbol' and 'close_symbol' of RulesTask must differ. Both are {self.open}.")
+            raise UsageError(f"'open_symbol' and 'close_symbol' must differ. Both are {self.open}.")
 
     def _check_set(self) -> None:
         if self.copies and self.conduits is None:
-            raise UsageError(f"'copies' of RulesTask needs a set: give 'conduits'. Got {self.copies} copies of no set.")
+            raise UsageError(f"'copies' needs a set: give 'conduits'. Got {self.copies} copies of no set.")
         possible = self.vocabulary**self.conduit
         if self.conduits is not None and self.conduits > possible:
             raise UsageError(
-                f"'conduits' of RulesTask asks for {self.conduits} different ones, but of {self.conduit} symbols over "
+                f"'conduits' asks for {self.conduits} different ones, but of {self.conduit} symbols over "
                 f"{self.vocabulary} there are {self.vocabulary}^{self.conduit} = {possible}."
             )
 

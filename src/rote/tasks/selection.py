@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.config import at_least
-from rote.errors import UsageError
+from rote.config import at_least, not_empty
+from rote.errors import SettingError
 from rote.tasks.task import tasks
 
 TRAIN, TEST = 0, 1  # streams of random numbers
@@ -58,13 +58,12 @@ class SelectionTask:
     variants: int = 1  # alternatives of each word between them; 1: always those of the lecture
 
     def __post_init__(self) -> None:
-        if not self.gaps:
-            raise UsageError("'gaps' of SelectionTask must name at least one gap.")
+        not_empty(self, "gaps")
         for gap in self.gaps:
-            check_gap(gap)
+            check_gap("gaps", gap)
         at_least(self, 1, "variants")
         if self.variants > 3:
-            raise UsageError(f"'variants' of SelectionTask must be at most 3. Got {self.variants}.")
+            raise SettingError("variants", f"must be at most 3. Got {self.variants}.")
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -90,7 +89,7 @@ class SelectionTask:
         return tokens
 
     def items(self, seed: int, gap: int, count: int) -> Items:
-        check_gap(gap)
+        check_gap("gap", gap)
         random = np.random.default_rng((seed, TEST, gap))
         kind = random.integers(0, 2, count)
         return Items(self._prefix(random, kind, gap), kind)
@@ -103,6 +102,6 @@ class SelectionTask:
         return np.concatenate([np.full((count, 1), THE), nouns[:, None], fillers], axis=1)
 
 
-def check_gap(gap: int) -> None:
+def check_gap(name: str, gap: int) -> None:
     if not 1 <= gap <= LONGEST:
-        raise UsageError(f"A gap must have 1 to {LONGEST} words between noun and object. Got {gap}.")
+        raise SettingError(name, f"must be 1 to {LONGEST} words between noun and object. Got {gap}.")

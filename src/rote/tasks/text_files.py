@@ -8,7 +8,6 @@ them is used does not matter to a run: a prefix of n characters is the same in a
 from __future__ import annotations
 
 import contextlib
-import gzip
 import lzma
 import os
 import warnings
@@ -18,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from rote.errors import DamagedFileError, UsageError
-from rote.store.files import digest, reading
+from rote.store.files import digest
 from rote.tasks.alphabet import Outside, clean
+from rote.tasks.compressed import PIECE, opened
 from rote.tasks.downloads import Remote, cache, fetch, local
 
 WHOLE = 100_000_000
@@ -30,7 +30,6 @@ ZIP = Remote(
     "text8", "text8.zip", ("http://mattmahoney.net/dc/",),
     "a6640522afe85d1963ad56c05b0ede0a0c000dddc9671758a6cc09b7a38e5232",
 )  # fmt: skip
-PIECE = 2**22  # bytes that are read at once
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,8 @@ def _prefix(characters: int) -> tuple[Path, Prefix] | None:
 
 
 def _read_prefix(path: Path, prefix: Prefix) -> bytes:
-    with _unpacking(path), _open(path) as file:
-        content: bytes = file.read()
+    with _unpacking(path), opened(path) as file:
+        content = file.read(prefix.characters + 1)
     if digest(content) != prefix.sha256:
         raise DamagedFileError(f"{path} is not the beginning of text8: another checksum. Remove it, or get it again.")
     return content
@@ -112,7 +111,7 @@ def _own(path: Path, characters: int | None, outside: Outside) -> Text:
     if not path.is_file():
         raise UsageError(f"'text' must be 'text8', 'bundled' or a text file. There is no file {str(path)!r}.")
     made = bytearray()
-    with _unpacking(path), _open(path) as file:
+    with _unpacking(path), opened(path) as file:
         for piece in clean(_checked(file, path, outside)):
             made += piece
             if characters is not None and len(made) >= characters:
@@ -144,7 +143,7 @@ def _checked(file: IO[bytes], path: Path, outside: Outside) -> Iterator[bytes]:
 
 def _bundled(characters: int | None) -> Text:
     folder = resources.files("rote").joinpath("data", "texts")
-    content = lzma.decompress(folder.joinpath("bundled.txt.xz").read_bytes())
+    content = lzma.decompress(folder.joinpath("bundled.txt.xz").read_bytes())  # our own
     if characters is not None and characters > len(content):
         raise UsageError(f"The bundled text has {len(content)} characters. Got characters={characters}.")
     return _made(content[:characters], "bundled text", folder.joinpath("bundled.md").read_text("utf-8").split("\n")[0])
@@ -155,18 +154,10 @@ def _made(content: bytes, origin: str, note: str = "") -> Text:
     return Text(content, origin, digest(content), note)
 
 
-def _open(path: Path) -> Any:
-    with reading(path), path.open("rb") as file:
-        start = file.read(6)
-    if start.startswith(b"\x1f\x8b"):
-        return gzip.open(path)
-    return lzma.open(path) if start.startswith(b"\xfd7zXZ") else path.open("rb")
-
-
 @contextlib.contextmanager
 def _unpacking(path: Path) -> Iterator[None]:
     """One line for whatever a compressed file may do."""
     try:
         yield
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, KeyError) as error:
+    except (OSError, zlib.error, zipfile.BadZipFile, KeyError) as error:
         raise DamagedFileError(f"{path} is truncated or damaged: {error}. Get it again.") from None

@@ -1,4 +1,4 @@
-"""Text from a user's files: labelled lines, CoNLL-U, plain text. Compressed with gzip or not.
+"""Text from a user's files: labelled lines, CoNLL-U, plain text. Compressed (gzip, xz) or not.
 
 labelled    one example per line: a label, a blank or tab, the text          1 a stirring , funny film
 CoNLL-U     a word per line, ten columns with tabs, an empty line behind each sentence (universaldependencies.org)
@@ -9,15 +9,14 @@ Words are what blanks separate: a file is tokenized before it comes here. A line
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from rote.errors import UsageError
+from rote.errors import DamagedFileError, UsageError
+from rote.tasks.compressed import content
 
 COLUMNS = 10
 TagColumn = Literal["upos", "xpos"]
@@ -34,10 +33,9 @@ class Sentence:
 def read_bytes(path: Path | str) -> bytes:
     """The content of a file, decompressed where it is compressed."""
     try:
-        data = Path(path).expanduser().read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise UsageError(f"{path} is a damaged gzip file: {error}. Get it again.") from None
+        return content(Path(path).expanduser())
+    except DamagedFileError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror or error}. Name a file that is there.") from None
 

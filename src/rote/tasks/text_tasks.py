@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from rote.config import at_least
-from rote.errors import UsageError
+from rote.errors import SettingError, UsageError
 from rote.store.files import canonical, digest
 from rote.tasks import text_data
 from rote.tasks.task import tasks
@@ -76,13 +76,23 @@ class TextTask(ABC):
     checksum: str = ""  # of the files, filled in: other contents are other runs
     known: ClassVar[tuple[str, ...]] = ()  # corpora, the preferred one first
     labelled: ClassVar[bool] = True  # else the words themselves are to be predicted
+    of_files: ClassVar[tuple[str, ...]] = ()  # settings that only files of one's own have a use for
+    of_corpora: ClassVar[tuple[str, ...]] = ()  # settings that the stand-in has no use for
 
     def __post_init__(self) -> None:
         at_least(self, 1, "examples", "minimum", "largest")
         if self.data not in ("auto", "stand-in", *self.known):
-            raise UsageError(f"'data' must be auto, {', '.join(self.known)} or stand-in. Got {self.data!r}.")
-        if not self.train and (self.dev or self.test):
-            raise UsageError("'dev' and 'test' go with a file to train on: set task.train=FILE as well.")
+            raise SettingError("data", f"must be auto, {', '.join(self.known)} or stand-in. Got {self.data!r}.")
+        for name in ("dev", "test"):
+            if getattr(self, name) and not self.train:
+                raise SettingError(name, "goes with a file to train on: set task.train=FILE as well.")
+
+    def unused(self) -> dict[str, str]:
+        if self.train:
+            return {"data": "the text comes from the file that 'train' names."}
+        found = dict.fromkeys(("encoding", *self.of_files), "it is for files of your own: set 'train' as well.")
+        made = dict.fromkeys(("lowercase", *self.of_corpora), "the stand-in, which is generated, has no other form.")
+        return found | (made if self.data == "stand-in" else {})
 
     @abstractmethod
     def read(self, path: str, data: bytes) -> list[Sentence]:
@@ -199,6 +209,7 @@ class ClassificationTask(TextTask):
 
     coarse: bool = False  # of labels such as DESC:manner only what stands before the colon
     known: ClassVar[tuple[str, ...]] = ("sst2", "trec")
+    of_corpora: ClassVar[tuple[str, ...]] = ("coarse",)
 
     def read(self, path: str, data: bytes) -> list[Sentence]:
         real = not self.train and self.data in text_data.DATASETS
@@ -222,6 +233,7 @@ class TaggingTask(TextTask):
 
     column: TagColumn = "upos"
     known: ClassVar[tuple[str, ...]] = ("ewt",)
+    of_corpora: ClassVar[tuple[str, ...]] = ("column",)
 
     def read(self, path: str, data: bytes) -> list[Sentence]:
         return read_conllu(path, data, self.column, self.encoding)
@@ -242,6 +254,7 @@ class LanguageTask(TextTask):
     units: Units = "words"
     known: ClassVar[tuple[str, ...]] = ("ewt",)
     labelled: ClassVar[bool] = False
+    of_files: ClassVar[tuple[str, ...]] = ("units",)
 
     def read(self, path: str, data: bytes) -> list[Sentence]:
         if self.train:

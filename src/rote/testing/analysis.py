@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,9 @@ def _table(table: Any) -> None:
 
 
 def _figure(result: Result) -> None:
+    assert "vocabulary" in inspect.signature(result.figure).parameters, (
+        f"figure() of {type(result).__name__} must take the vocabulary, as every result's does."
+    )
     if not result.to_table().rows:
         return
     spec = result.figure().spec()

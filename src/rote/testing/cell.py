@@ -44,8 +44,9 @@ def check_cell(cell_factory: CellFactory, *, input_size: int = 3, hidden_size: i
 
 
 def _model(factory: CellFactory, input_size: int, hidden_size: int, layers: int, directions: int) -> SequenceModel:
-    sizes = [input_size] * directions + [hidden_size * directions] * directions * (layers - 1)
-    made = [factory(size, hidden_size) for size in sizes]
+    made = [factory(input_size, hidden_size) for _ in range(directions)]
+    above = made[0].output_size * directions
+    made += [factory(above, hidden_size) for _ in range(directions * (layers - 1))]
     return SequenceModel(Recurrent(made, bidirectional=directions == 2).double())
 
 
@@ -57,12 +58,17 @@ def _spread(module: nn.Module, generator: torch.Generator) -> None:
 
 
 def _states_and_gates(cell: Cell, inputs: Tensor) -> None:
-    kind, shape = type(cell).__name__, (*inputs.shape[:2], cell.hidden_size)
+    kind = type(cell).__name__
     assert cell.state_names[0] == "hidden", f"The first state of {kind} must be 'hidden'. Got {cell.state_names}."
     assert len(set(cell.state_names)) == len(cell.state_names), f"{kind} has two states of one name."
     run, again = (unroll(cell, inputs, cell.zero_state(len(inputs))) for _ in range(2))
+    sizes = {name: [size] for name, size in zip(cell.state_names, cell.state_sizes, strict=True)}
+    gated = sorted({cell.hidden_size, *cell.state_sizes})  # a gate acts on something of one of these sizes
     for name, value in {**run.states, **run.gates}.items():
-        assert value.shape == shape, f"{name!r} of {kind} must be {shape}. Got {tuple(value.shape)}."
+        shapes = [(*inputs.shape[:2], size) for size in (sizes[name] if name in run.states else gated)]
+        assert tuple(value.shape) in shapes, (
+            f"{name!r} of {kind} must be {' or '.join(map(str, shapes))}. Got {tuple(value.shape)}."
+        )
         assert bool(torch.isfinite(value).all()), f"{name!r} of {kind} is not finite."
         assert value.dtype == inputs.dtype, f"{name!r} of {kind} left {inputs.dtype} for {value.dtype}."
         assert torch.equal(value, {**again.states, **again.gates}[name]), (
@@ -96,7 +102,7 @@ def _padding_changes_nothing(cell: Cell, inputs: Tensor) -> None:
             _close(padded.states["hidden"][row, :length], alone.states["hidden"][0], "Padding changes the states")
             for state, own in zip(padded.final, alone.final, strict=True):
                 _close(state[row], own[0], "Padding changes the final state")
-    output, _ = Recurrent([cell])(inputs, torch.tensor(LENGTHS))
+    output, _ = Recurrent([cell])(inputs, lengths=torch.tensor(LENGTHS))
     expected = unroll(cell, inputs, cell.zero_state(len(inputs)), mask).states["hidden"]
     _close(output, expected, "The layer's own forward differs from the steps that the analyses take")
 
@@ -134,12 +140,14 @@ def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
 def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
     time = inputs.shape[1]
     spans = [(0, time - 1), (1, 2), (time - 1, time - 1)]
-    for interactions, linearization, output_gate in product(
-        ("relevant", "source"), ("bias_first", "shapley"), (False, True)
-    ):
-        rules: dict[str, Any] = {
-            "interactions": interactions, "linearization": linearization, "output_gate": output_gate
-        }  # fmt: skip
+    hidden = decompose(model, inputs, spans, lengths=LENGTHS).hidden
+    _close(hidden, trace(model, inputs, lengths=LENGTHS).logits, "decompose() and trace() disagree on the state")
+    published = product(("relevant", "source", "shapley"), ("bias_first", "shapley"), (False, True))
+    single: list[dict[str, Any]] = [
+        {"bias": "in_span", "interactions": interactions, "linearization": linearization, "output_gate": output_gate}
+        for interactions, linearization, output_gate in published
+    ]
+    for rules in ({"rules": "shapley"}, *single):
         parts = decompose(model, inputs, spans, lengths=LENGTHS, **rules)
         said = ", ".join(f"{name}={value!r}" for name, value in rules.items())
         worst = float(parts.error.max())
@@ -151,8 +159,6 @@ def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
             assert before < TIGHT, f"The relevant part is not zero before its span ({said}): {before:.1e}."
         rest = float(parts.irrelevant[:, 0].abs().max())
         assert rest < TIGHT, f"The irrelevant part of the full span is not zero ({said}): {rest:.1e}."
-    hidden = trace(model, inputs, LENGTHS).logits
-    _close(parts.hidden, hidden, "decompose() and trace() disagree on the state")
 
 
 def _close(ours: Tensor, theirs: Tensor, message: str) -> None:

@@ -84,7 +84,8 @@ class FailAt(TorchFunctionMode):
         self.at, self.count = at, 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__name__", "") != "__get__":  # reading an attribute is no operation
+        # To read an attribute is no operation; to leave torch.no_grad() is one that must not fail.
+        if getattr(func, "__name__", "") not in ("__get__", "_set_grad_enabled"):
             self.count += 1
         if self.count == self.at:
             self.at = -1

@@ -8,33 +8,30 @@ if TYPE_CHECKING:
     from rote.training.device import choose_device
     from rote.training.interrupt import stop_on_signal
     from rote.training.loop import train
-    from rote.training.population import split_seeds, time_engines
     from rote.training.program import OnlineProgram, Program
     from rote.training.randomness import fix_seeds
-    from rote.training.settings import TrainingConfig
+    from rote.training.settings import EpochTraining, TrainingConfig
 
 __all__ = [
+    "EpochTraining",
     "OnlineProgram",
     "Program",
     "TrainingConfig",
     "choose_device",
     "fix_seeds",
-    "split_seeds",
     "stop_on_signal",
-    "time_engines",
     "train",
 ]
 __getattr__ = lazily(
     __name__,
     {
+        "EpochTraining": "settings",
         "OnlineProgram": "program",
         "Program": "program",
         "TrainingConfig": "settings",
         "choose_device": "device",
         "fix_seeds": "randomness",
-        "split_seeds": "population",
         "stop_on_signal": "interrupt",
-        "time_engines": "population",
         "train": "loop",
     },
 )

@@ -39,7 +39,7 @@ def train(
     """Train to the end, from the run's last checkpoint where there is one.
 
     ``record_at``: steps that are measured, by default those of the configuration.
-    ``snapshots``: steps whose checkpoints stay, for analyses over training. The last step's always does.
+    ``snapshots``: steps whose weights stay, for analyses over training. Those of the last step always do.
     """
     recorded = set(config.recorded_steps() if record_at is None else record_at)
     with stop_on_signal() as stop:
@@ -148,7 +148,7 @@ class _Training:
 
     def _save(self, step: int) -> None:
         with self.timer.measured():
-            state: dict[str, Any] = {
+            state: dict[str, Any] = {  # of which the finished run keeps the model
                 "model": self.program.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "random": random_state(),

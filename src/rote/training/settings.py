@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Self
 
-from rote.config import at_least
-from rote.errors import UsageError
+from rote.config import above_zero, at_least
+from rote.errors import SettingError, UsageError
 
 if TYPE_CHECKING:
     import torch
@@ -38,12 +38,18 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "steps", "batch", "decay_every", "record_every", "patience")
         at_least(self, 0, "momentum", "weight_decay")
-        for name in ("learning_rate", "decay", "clip"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise UsageError(f"{name!r} of TrainingConfig must be above 0. Got {value!r}.")
+        above_zero(self, "learning_rate", "decay", "clip")
         if self.momentum and self.optimizer != "sgd":
-            raise UsageError(f"'momentum' belongs to the optimizer 'sgd'. Got {self.momentum} with {self.optimizer!r}.")
+            with_what = f"Got {self.momentum} with {self.optimizer!r}."
+            raise SettingError("momentum", f"belongs to the optimizer 'sgd'. {with_what}")
+
+    def unused(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        if self.schedule == "constant":
+            found |= dict.fromkeys(("decay", "decay_every"), "it belongs to schedule=exponential or staircase.")
+        if self.patience is not None:
+            found["select"] = "with 'patience' the best weights are taken."
+        return found
 
     def recorded_steps(self) -> list[int]:
         if self.record_every is not None:
@@ -79,6 +85,39 @@ class TrainingConfig:
         import torch
 
         return torch.float64 if self.dtype == "float64" else torch.float32
+
+
+@dataclass(frozen=True)
+class EpochTraining(TrainingConfig):
+    """Training whose length is said in passes over the data. How many updates these are, ``over`` says, once the number
+    of examples is known; ``steps`` and ``record_every`` follow from it."""
+
+    epochs: float = 1.0
+    measure_every: float = 1.0  # epochs between two measurements, the first before training
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 0.001, "epochs", "measure_every")
+
+    def steps_per_epoch(self, examples: int) -> int:
+        """The number of updates in one pass over so many examples."""
+        return max(1, math.ceil(examples / self.batch))
+
+    def measured(self, examples: int) -> dict[int, float]:
+        """The updates after which the networks are measured, with their epochs."""
+        per_epoch, points = self.steps_per_epoch(examples), int(self.epochs / self.measure_every + 1e-9)
+        epochs = [round(number * self.measure_every, 6) for number in range(points + 1)] + [self.epochs]
+        return {round(epoch * per_epoch): epoch for epoch in epochs}
+
+    def over(self, examples: int) -> Self:
+        """The same training with the number of its updates on so many examples."""
+        return replace(self, steps=max(self.measured(examples)) or 1)
+
+
+def truncated_updates(length: int, columns: int, bptt: int) -> int:
+    """The number of updates in one pass over a text of ``length`` tokens that is cut into columns, with ``bptt`` tokens
+    of each between two updates; what does not fill a row of the columns is left out."""
+    return max(1, math.ceil((length // columns - 1) / bptt))
 
 
 def checkpoint_seconds() -> float:

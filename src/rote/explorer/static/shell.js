@@ -5,6 +5,7 @@ import { exportMenu } from "./lib/export.js";
 import { frame } from "./lib/frame.js";
 import { shelfFor } from "./lib/models.js";
 import { link, linked, parse } from "./lib/state.js";
+import { enter, remember } from "./lib/token.js";
 
 const main = document.getElementById("view");
 const navigation = document.getElementById("views");
@@ -54,7 +55,7 @@ async function show(chosen) {
   if (open !== opening) return;
   const recording = new Recording();
   const api = liveApi(recording);
-  const state = linked(chosen.name);
+  const state = linked(chosen.name, (address) => tab(chosen.name).setAttribute("href", address)); // it leads back to what was there
   const shown = frame({ ...view, about: chosen.about }, { api, state, announce, models: () => models(opening, api) });
   Object.assign(opening, { shown, recording, state });
   fill(main, shown.host);
@@ -65,6 +66,10 @@ async function show(chosen) {
 function close() {
   if (open && open.shown) open.shown.unmount();
   open = null;
+}
+
+function tab(name) {
+  return navigation.querySelector(`a[data-view="${name}"]`);
 }
 
 function mark(chosen) {
@@ -84,8 +89,10 @@ function style(href) {
 }
 
 async function start() {
+  enter();
   try {
     session = await liveApi(new Recording()).get("/api/session");
+    remember();
   } catch (error) {
     fill(main, h("p", { class: "banner", role: "alert" }, error.message));
     if (!(error instanceof ApiError)) throw error;

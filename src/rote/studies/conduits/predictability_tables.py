@@ -1,31 +1,21 @@
-"""The tables of the study of conduit predictability: what is printed, and the data behind its figures."""
+"""The tables of the study of conduit predictability, and the numbers on which its claims are judged: one per seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rote.store import Column, FinishedRun, Table
-from rote.studies.conduits.summary import NETWORK, at_epoch, band, bands, key_of, largest_error, learning_times
-from rote.studies.conduits.tables import (
-    CELL,
-    EPOCH,
-    ERROR,
-    KIND,
-    LEARNED_AT,
-    LENGTH,
-    OPEN,
-    OWN,
-    SEEDS,
-    outcomes,
-    seeds_note,
-    variants,
-)
-from rote.studies.summaries import BAND, Row, collected, grouped
+from rote.claims import Estimate, Tables, paired_difference
+from rote.laboratory import aggregate
+from rote.laboratory.aggregate import BAND, Row, grouped
+from rote.store import Column, Table
+from rote.studies.conduits import rules_tables as shared
 
 if TYPE_CHECKING:
     from rote.studies.conduits.predictability import PredictabilityConfig
 
+Extreme = Callable[[list[int]], int]
 EARLY = 0.25  # of training: what the claim about gradients calls early
 SETTING = Column("setting", "conduits also outside the rule (predictable) or not; generator", "label")
 MEASURE = Column("measure", "what is measured", "label")
@@ -33,70 +23,71 @@ GRADIENTS = {"jacobians": "product of Jacobians", "carried": "gradient at open o
 CURVE = ("cell", "setting", "k", "epoch")
 
 
-def all_tables(config: PredictabilityConfig, runs: Sequence[FinishedRun]) -> list[Table]:
-    found = collected(runs)
-    measures = in_order(config, found["measures"].records())
-    corpora = in_order(config, found["corpora"].records())
+def all_tables(config: PredictabilityConfig, measured: Mapping[str, Table]) -> list[Table]:
+    """The study's tables, from those of its measurements."""
+    measures, corpora = _sorted(config, measured["measures"]), _sorted(config, measured["corpora"])
     unseen = [row for row in measures if row["kind"] == "unseen"]
     networks = _networks(config, measures)
-    note = seeds_note(config.model.cell, config.seeds, config.others, config.other_seeds)
-    curve = (CELL, SETTING, LENGTH, EPOCH, MEASURE, *BAND)
-    by_kind = (CELL, SETTING, KIND, LENGTH, EPOCH, MEASURE, *BAND)
+    note = shared.seeds_note(config.model.cell, config.seeds, config.others, config.other_seeds)
+    curve = (shared.CELL, SETTING, shared.LENGTH, shared.EPOCH, MEASURE, *BAND)
+    by_kind = (shared.CELL, SETTING, shared.KIND, shared.LENGTH, shared.EPOCH, MEASURE, *BAND)
     return [
         _outcome(networks, corpora, config.training.epochs, note),
         Table.make(
             "figure-3", "P(close) from the open symbol over training", curve,
-            bands(unseen, CURVE, {"open": "open symbol"}), place="Figure 3", figure="conduit-predictability",
+            shared.bands(unseen, CURVE, {"open": "open symbol"}), place="Figure 3", figure="conduit-predictability",
             details=True, note=f"Unseen conduits in the test. Bands: 95 % intervals. {note}",
         ),
         Table.make(
             "own-probability", "The networks' own P(close) over training", by_kind,
-            bands(measures, ("cell", "setting", "kind", "k", "epoch"), {"own": "the whole network"}),
+            shared.bands(measures, ("cell", "setting", "kind", "k", "epoch"), {"own": "the whole network"}),
             place="Section 4.2", figure="conduit-own", details=True, note=f"Bands: 95 % intervals. {note}",
         ),
         Table.make(
             "gradients", "How the loss at the close symbol reaches the open symbol", by_kind,
-            bands(measures, ("cell", "setting", "kind", "k", "epoch"), GRADIENTS, probability=False),
+            shared.bands(measures, ("cell", "setting", "kind", "k", "epoch"), GRADIENTS, None),
             place="Section 1", figure="conduit-gradients", details=True,
             note=f"log10 of norms, through the conduit. Bands: 95 % intervals. {note}",
         ),
-        variants(in_order(config, found["variants"].records()), ("cell", "setting", "k"), note),
+        shared.variants(_sorted(config, measured["variants"]), ("cell", "setting", "k"), note),
         networks,
     ]  # fmt: skip
 
 
-def in_order(config: PredictabilityConfig, rows: list[Row]) -> list[Row]:
-    """The main cell first, then by setting, length and seed."""
+def _sorted(config: PredictabilityConfig, table: Table) -> list[Row]:
+    """The rows by cell, the main one first, then by setting, length and seed."""
     cells, settings = (config.model.cell, *config.others), config.settings
     return sorted(
-        rows, key=lambda row: (cells.index(row["cell"]), settings.index(row["setting"]), row["k"], row["seed"])
+        table.records(),
+        key=lambda row: (cells.index(row["cell"]), settings.index(row["setting"]), row["k"], row["seed"]),
     )
 
 
 def _networks(config: PredictabilityConfig, measures: list[Row]) -> Table:
     """One row per network and kind of conduit: at the end, and early in training."""
-    learned, own = learning_times(measures), learning_times(measures, "own")
-    groups = grouped(measures, NETWORK)
+    learned, own = shared.learning_times(measures), shared.learning_times(measures, "own")
+    groups = grouped(measures, shared.NETWORK)
     values = ("open", "open_at_close", "conduit", "whole", "own", "own_early", "interdependence", "loss")
     rows = []
-    for row in at_epoch(measures, config.training.epochs):
-        key = key_of(row)
+    for row in shared.at_epoch(measures, config.training.epochs):
+        key = shared.key_of(row)
         early = [other for other in groups[key] if 0 < other["epoch"] <= EARLY * config.training.epochs]
         rows.append(
             {
-                **{name: row[name] for name in (*NETWORK, "epoch", *values)},
+                **{name: row[name] for name in (*shared.NETWORK, "epoch", *values)},
                 "learned": learned[key], "learned_own": own[key],
-                **{f"early_{name}": band([other[name] for other in early], False)["mean"] for name in GRADIENTS},
-                "error": largest_error(groups[key]),
+                **{f"early_{name}": aggregate.band([other[name] for other in early])["mean"] for name in GRADIENTS},
+                **{name: shared.largest(groups[key], name) for name in ("error", "growth")},
             }
         )  # fmt: skip
     columns = (
-        *(Column(name, role="label") for name in (*NETWORK, "epoch")),
+        *(Column(name, role="label") for name in (*shared.NETWORK, "epoch")),
         *(Column(name) for name in values),
-        LEARNED_AT,
+        shared.LEARNED_AT,
         Column("learned_own", "the same of the network's own P(close)"),
         *(Column(f"early_{name}", f"{title}, log10, first quarter of training") for name, title in GRADIENTS.items()),
-        ERROR,
+        shared.ERROR,
+        shared.GROWTH,
     )
     return Table.make("networks", "Every network", columns, rows, details=True)
 
@@ -105,15 +96,64 @@ def _outcome(networks: Table, corpora: list[Row], epochs: float, note: str) -> T
     labels = ("cell", "setting", "k")
     placed = grouped(corpora, labels)
     rows = []
-    for key, row in outcomes(networks, labels).items():
+    for key, row in shared.outcomes(networks, labels).items():
         whole = [corpus["whole"] / corpus["opened"] if corpus["opened"] else None for corpus in placed[key]]
         kept = [corpus["whole"] / corpus["asked"] for corpus in placed[key]]
-        rows.append({**row, "whole": band(whole)["mean"], "rules": band(kept)["mean"]})
+        rows.append({**row, "whole": shared.band(whole)["mean"], "rules": shared.band(kept)["mean"]})
     columns = (
-        CELL, SETTING, LENGTH, SEEDS,
+        shared.CELL, SETTING, shared.LENGTH, shared.SEEDS,
         Column("whole", "share of the corpus's open symbols that have their close symbol"),
         Column("rules", "share of the rules asked for that the corpus has"),
-        *OPEN, *OWN,
+        *shared.OPEN, *shared.OWN,
     )  # fmt: skip
     title = f"Corpora, and how probable the close symbol is after {epochs:g} epochs"
     return Table.make("outcome", title, columns, rows, place="Figure 3", note=f"Tested with unseen conduits. {note}")
+
+
+def networks(tables: Tables, setting: str, extreme: Extreme, kind: str = "unseen") -> list[Row]:
+    """Of the main cell, one row per seed, for the shortest or the longest conduit."""
+    table = tables["networks"]
+    rows = table.where(cell=table.column("cell")[0], setting=setting, kind=kind).records()
+    chosen = [row for row in rows if row["k"] == extreme([other["k"] for other in rows])]
+    return sorted(chosen, key=lambda row: row["seed"])
+
+
+def head_start(
+    tables: Tables, extreme: Extreme, column: str = "learned", kind: str = "unseen", suffix: str = ""
+) -> Estimate:
+    def needed(row: Row) -> float:
+        return math.log2(row["epoch"] if row[column] is None else row[column])
+
+    both = (networks(tables, f"{setting}{suffix}", extreme, kind) for setting in ("unpredictable", "predictable"))
+    return paired_difference(*(list(map(needed, rows)) for rows in both))
+
+
+def late(tables: Tables, extreme: Extreme, column: str = "open", suffix: str = "") -> Estimate:
+    both = (networks(tables, f"{setting}{suffix}", extreme) for setting in ("predictable", "unpredictable"))
+    return paired_difference(*([row[column] for row in rows] for rows in both))
+
+
+def defect(tables: Tables) -> Estimate:
+    both = (networks(tables, f"predictable{suffix}", min, "training") for suffix in (", as published", ""))
+    return paired_difference(*([row["own"] for row in rows] for rows in both))
+
+
+def gradient(tables: Tables, column: str) -> Estimate:
+    """Through the conduits that the networks were trained on."""
+    return paired_difference(
+        *(_early(tables, setting, "training", column) for setting in ("predictable", "unpredictable"))
+    )
+
+
+def familiar(tables: Tables) -> Estimate:
+    return paired_difference(*(_early(tables, "predictable", kind, "jacobians") for kind in ("training", "unseen")))
+
+
+def _early(tables: Tables, setting: str, kind: str, column: str) -> list[float]:
+    """By seed: the mean over lengths and the measurements of the first quarter of training, without the first."""
+    table = tables["networks"]
+    rows = table.where(cell=table.column("cell")[0], setting=setting, kind=kind).records()
+    return [
+        sum(math.nan if row[f"early_{column}"] is None else row[f"early_{column}"] for row in group) / len(group)
+        for _, group in sorted(grouped(rows, ("seed",)).items())
+    ]

@@ -1,14 +1,16 @@
-"""The tables of the study of agreement: accuracy by model and condition, congruent and opposite apart, and context."""
+"""The tables of agreement: accuracy by model and condition, congruent and opposite nouns apart, and context; and the
+number on which its claims are judged."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rote.store import Column, FinishedRun, Table
+from rote.claims import Estimate, Tables, mean
+from rote.laboratory.aggregate import BAND, Row, bands, column_of, grouped, measured
+from rote.store import Column, Table
 from rote.studies.foundations import published
-from rote.studies.summaries import BAND, Row, bands, collected, grouped
 
 if TYPE_CHECKING:
     from rote.studies.foundations.agreement import AgreementConfig
@@ -18,18 +20,38 @@ CONDITION = Column("condition", "what stands between subject and verb", "label")
 ATTRACTORS = Column("attractors", "number of the nouns there: as the subject's, or opposite", "label")
 
 
+SEED = Column("seed", "random seed of corpus and network", "label")
+ACCURACY = (
+    MODEL,
+    SEED,
+    Column("structure", "what stands between subject and verb", "label"),
+    Column("depth", "nouns between subject and verb", "label"),
+    Column("attractors", "number of those nouns: as the subject's, opposite, or mixed", "label"),
+    Column("accuracy", "share of items in which the right form is more probable"),
+)
+CURVE = (MODEL, SEED, Column("step", "updates", "label"), Column("loss", "cross entropy, nats per word"))
+
+
 def condition(structure: str, depth: int) -> str:
+    """A condition in words."""
     return f"{depth} phrase{'' if depth == 1 else 's'}" if structure == "phrases" else structure
 
 
-def all_tables(config: AgreementConfig, runs: Sequence[FinishedRun]) -> list[Table]:
-    found = collected(runs)
-    accuracy, deepest = found["accuracy"], config.task.depth
+@measured
+def accuracy(tables: Tables, model: str, attractors: str, depth: int = 2, structure: str = "phrases") -> Estimate:
+    """The share of items that a model has right in a condition, over seeds."""
+    labels = {"model": model, "attractors": attractors, "depth": depth, "structure": structure}
+    return mean(column_of(tables["accuracy"], "accuracy", **labels), bounds=(0.0, 1.0))
+
+
+def all_tables(config: AgreementConfig, tables: Mapping[str, Table]) -> list[Table]:
+    """The study's tables, from those of its measurements."""
+    every, deepest = tables["accuracy"], config.task.depth
     note = (
         f"{config.seeds} seeds, {config.items} items each. Training had at most {deepest} phrases: more are unseen. "
         "Opposite: every noun between subject and verb has the other number."
     )
-    means = bands(accuracy.records(), ("model", "structure", "depth", "attractors"), "accuracy", (0.0, 1.0))
+    means = bands(every.records(), ("model", "structure", "depth", "attractors"), "accuracy", (0.0, 1.0))
     rows = [{**row, "condition": condition(row["structure"], row["depth"])} for row in means]
     columns = (MODEL, CONDITION, ATTRACTORS, *BAND)
     return [
@@ -42,25 +64,25 @@ def all_tables(config: AgreementConfig, runs: Sequence[FinishedRun]) -> list[Tab
         _context(),
         Table.make(
             "curve", "Loss over training", (MODEL, Column("step", "updates", "label"), *BAND),
-            bands(found["curve"].records(), ("model", "step"), "loss", (0.0, math.inf)), figure="agreement-curve",
+            bands(tables["curve"].records(), ("model", "step"), "loss", (0.0, math.inf)), figure="agreement-curve",
             details=True, note="Cross entropy of each network's first batch, nats per word.",
         ),
-        accuracy,
+        every,
     ]  # fmt: skip
 
 
 def _outcome(rows: list[Row], note: str) -> Table:
     """A row per condition, a column per model, trained networks and counts before the untrained ones."""
     models = sorted(dict.fromkeys(row["model"] for row in rows), key=lambda name: name.startswith("untrained"))
-    made = []
+    wide = []
     for (name, attractors), group in grouped(rows, ("condition", "attractors")).items():
         if attractors != "mixed":
             values = {row["model"]: row["mean"] for row in group}
             labels = {"condition": name, "attractors": "none" if name == condition("phrases", 0) else attractors}
-            made.append({**labels, **{model: values.get(model) for model in models}})
+            wide.append({**labels, **{model: values.get(model) for model in models}})
     columns = (CONDITION, ATTRACTORS, *(Column(model, "accuracy, mean over seeds") for model in models))
     return Table.make(
-        "outcome", "Share of items with the right verb form", columns, made, place="Long-distance dependencies, I",
+        "outcome", "Share of items with the right verb form", columns, wide, place="Long-distance dependencies, I",
         note=note,
     )  # fmt: skip
 

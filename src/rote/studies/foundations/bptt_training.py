@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,26 +16,27 @@ from rote.cells import Cell
 from rote.chalk import Tensor as ChalkTensor
 from rote.chalk import bptt_terms, gradcheck, nn, ops
 from rote.models import StackedLanguageModel
+from rote.models.fitting import fitted
 from rote.models.sequence import SequenceModel
-from rote.store import Column, Run, Table
-from rote.studies.foundations.bptt import CELL, DISTANCE, MEASURED, NETWORK, SEED, BpttConfig
-from rote.training import Program, choose_device, train
+from rote.store import Table
+from rote.studies.foundations.bptt_tables import LABELS, MEASURED, TERM
+from rote.training import Program, choose_device
 
 if TYPE_CHECKING:
-    from rote.studies.study import Progress
+    from rote.recipes import Trained
+    from rote.studies.foundations.bptt import RecallRecipe, TermsMeasurement
 
 TEST = 10**6  # the number of a block that no training draws
 ROUNDING = 1e-17  # stands for a difference of nothing, whose logarithm is needed
 CHALK: dict[str, type[nn.Cell]] = {"elman": nn.RNNCell, "lstm": nn.LSTMCell, "gru": nn.GRUCell}
-LABELS = (CELL, NETWORK, SEED)
 
 
-def draw(config: BpttConfig, seed: int, block: int, count: int, first: bool = False) -> tuple[Any, Any]:
+def draw(recipe: RecallRecipe, seed: int, block: int, count: int, first: bool = False) -> tuple[Any, Any]:
     """Tokens [count, time] and the symbol to be recalled: the only one of the first half of the alphabet."""
     random = np.random.default_rng((seed, block))
-    keys = random.integers(config.symbols, size=count)
-    tokens = config.symbols + random.integers(config.symbols, size=(count, config.time))
-    places = np.zeros(count, dtype=np.int64) if first else random.integers(config.time, size=count)
+    keys = random.integers(recipe.symbols, size=count)
+    tokens = recipe.symbols + random.integers(recipe.symbols, size=(count, recipe.time))
+    places = np.zeros(count, dtype=np.int64) if first else random.integers(recipe.time, size=count)
     tokens[np.arange(count), places] = keys
     return tokens, keys
 
@@ -45,66 +47,77 @@ class RecallProgram(Program):
     stacked = True
     model: StackedLanguageModel
 
-    def __init__(self, config: BpttConfig, seeds: tuple[int, ...], device: str) -> None:
-        self.config, self.seeds, self.replicas, self.device = config, seeds, len(seeds), choose_device(device)
-        self.model = StackedLanguageModel(2 * config.symbols, config.model, seeds, config.training.torch_dtype())
-        self.model.to(self.device)
+    def __init__(self, recipe: RecallRecipe, seeds: Sequence[int], device: str) -> None:
+        self.recipe, self.seeds, self.replicas, self.device = recipe, seeds, len(seeds), choose_device(device)
+        self.model = networks(recipe, seeds).to(self.device)
 
     def losses(self, step: int) -> Tensor:
-        return self._losses(step, self.config.training.batch)[0]
-
-    def measure(self) -> dict[str, Any]:
-        losses, right = self._losses(TEST, self.config.sequences, first=True)
-        return {"loss": losses.tolist(), "right": right.tolist()}
-
-    def _losses(self, block: int, count: int, first: bool = False) -> tuple[Tensor, Tensor]:
-        drawn = [draw(self.config, seed, block, count, first) for seed in self.seeds]
+        batch = self.recipe.training.batch
+        drawn = [draw(self.recipe, seed, step, batch, first=step == TEST) for seed in self.seeds]
         tokens, keys = (torch.from_numpy(np.stack(part)).to(self.device) for part in zip(*drawn, strict=True))
         logits, _ = self.model(tokens)
-        last = logits[:, :, -1]
-        each = cross_entropy(last.flatten(0, 1), keys.flatten(), reduction="none").view(keys.shape)
-        return each.mean(1), (last.argmax(-1) == keys).double().mean(1)
+        each = cross_entropy(logits[:, :, -1].flatten(0, 1), keys.flatten(), reduction="none")
+        return each.view(keys.shape).mean(1)
+
+    def measure(self) -> dict[str, Any]:
+        """The loss where the symbol to be recalled comes first."""
+        return {"loss": self.losses(TEST).tolist()}
 
 
-def train_and_measure(config: BpttConfig, run: Run, progress: Progress, device: str) -> list[Table]:
-    program = RecallProgram(config, run.request.seeds, device)
-    untrained = [program.model.replica(index, torch.float64).cpu() for index in range(program.replicas)]
-    train(program, config.training, run, progress=progress)
-    trained = [program.model.replica(index, torch.float64).cpu() for index in range(program.replicas)]
+def networks(recipe: RecallRecipe, seeds: Sequence[int]) -> StackedLanguageModel:
+    """Before training."""
+    return StackedLanguageModel(2 * recipe.symbols, recipe.model, seeds, recipe.training.torch_dtype())
+
+
+def reopened(trained: Trained, weights: Mapping[str, Any]) -> StackedLanguageModel:
+    """The networks of a finished training with these weights."""
+    recipe, seeds = trained.recipe, trained.seeds
+    sizes = (recipe.model.hidden, recipe.model.embedding, 2 * recipe.symbols)
+    return fitted(
+        lambda: networks(recipe, seeds), weights, trained.run.folder,
+        *(len(seeds) * recipe.model.hidden * size for size in sizes),
+    )  # fmt: skip
+
+
+def measured(asked: TermsMeasurement, trained: Trained) -> list[Table]:
+    """Every network before and after training, and every term of its gradient."""
+    recipe: RecallRecipe = trained.recipe
     seeds: list[dict[str, Any]] = []
     terms: list[dict[str, Any]] = []
-    for network, models in (("untrained", untrained), ("trained", trained)):
-        for seed, model in zip(run.request.seeds, models, strict=True):
-            labels = {"cell": config.model.cell, "network": network, "seed": seed}
-            found, norms = _measure(config, model, seed)
+    for network, step in (("untrained", 0), ("trained", None)):
+        models = reopened(trained, trained.weights(step))
+        for index, seed in enumerate(trained.seeds):
+            labels = {"cell": recipe.model.cell, "network": network, "seed": seed}
+            row, norms = measured_terms(recipe, asked.sequences, models.replica(index, torch.float64), seed)
             if network == "untrained":
-                found["derivative"] = _log(_derivative_error(config.model.cell, seed))
-            seeds.append({**labels, **found})
+                row["derivative"] = _log(_derivative_error(recipe.model.cell, seed))
+            seeds.append({**labels, **row})
             terms += [{**labels, "distance": back, "log_norm": norm} for back, norm in enumerate(norms)]
-    value = Column("log_norm", "log10 of the norm over that of the nearest term")
     return [
         Table.make("seeds", "Every network", (*LABELS, *MEASURED), seeds, details=True),
-        Table.make("terms", "Every term", (*LABELS, DISTANCE, value), terms, details=True),
+        Table.make("terms", "Every term", (*LABELS, *TERM), terms, details=True),
     ]
 
 
-def _measure(config: BpttConfig, model: SequenceModel, seed: int) -> tuple[dict[str, float], list[float]]:
+def measured_terms(
+    recipe: RecallRecipe, sequences: int, model: SequenceModel, seed: int
+) -> tuple[dict[str, float], list[float]]:
     """The seed's row, and the terms' norms from the nearest on. The first step has none: the state before it is 0."""
-    tokens, keys = draw(config, seed, TEST, config.sequences, first=True)
-    given, targets = torch.from_numpy(tokens), torch.from_numpy(keys)
-    flow = gradient_flow(model, given, at=-1, targets=targets, jacobians=False, terms=True)
+    tokens, keys = draw(recipe, seed, TEST, sequences, first=True)
+    inputs, targets = torch.from_numpy(tokens), torch.from_numpy(keys)
+    flow = gradient_flow(model, inputs, at=-1, targets=targets, jacobians=False, terms=True)
     assert flow.terms is not None
     terms = flow.terms[0]["weight_hh"].numpy()
     total, logs = terms.sum(0), [_log(norm) for norm in flow.weights[0]["weight_hh"][1:].flip(0).tolist()]
     norms = [value - logs[0] for value in logs]
-    right = (model(given)[:, -1].argmax(-1) == targets).double().mean()
+    right = (model(inputs)[:, -1].argmax(-1) == targets).double().mean()
     return {
         "decay": float(np.polyfit(range(len(norms)), norms, 1)[0]),
         "farthest": norms[-1],
         "right": float(right),
         "sum_error": _log(flow.error),
         "without_nearest": _log(float(np.linalg.norm(terms[-1]) / np.linalg.norm(total))),
-        **_with_chalk(config.model.cell, model, tokens, keys, terms),
+        **_with_chalk(recipe.model.cell, model, tokens, keys, terms),
     }, norms
 
 
@@ -117,17 +130,17 @@ def _with_chalk(
     assert model.readout is not None
     cell = _chalk_cell(name, model.recurrent.cell(0))
     weight, bias = (part.numpy() for part in model.readout.parameters())
-    given = model.embedding(torch.from_numpy(tokens))
-    states, vectors = model.recurrent(given)[0].numpy(), ChalkTensor(given.numpy())
+    inputs = model.embedding(torch.from_numpy(tokens))
+    states, vectors = model.recurrent(inputs)[0].numpy(), ChalkTensor(inputs.numpy())
 
     def loss(hidden: Any) -> Any:
         return ops.cross_entropy(hidden[-1] @ weight.T + bias, keys) * float(len(keys))
 
     own = ops.stack(*nn.unroll(cell, vectors), axis=1).value
-    found = bptt_terms(cell, vectors, loss)["weight_h"].swapaxes(1, 2)
+    own_terms = bptt_terms(cell, vectors, loss)["weight_h"].swapaxes(1, 2)
     return {
         "states": _log(float(np.abs(own - states).max())),
-        "engines": _log(float(np.abs(found - terms).max())),
+        "engines": _log(float(np.abs(own_terms - terms).max())),
     }
 
 
@@ -137,8 +150,8 @@ def _derivative_error(name: str, seed: int) -> float:
     cell = CHALK[name](2, 3)
     weights = [random.normal(size=weight.shape) for weight in cell.parameters()]
 
-    def unrolled(inputs: ChalkTensor, *given: ChalkTensor) -> ChalkTensor:
-        vars(cell).update(zip(cell._params, given, strict=True))
+    def unrolled(inputs: ChalkTensor, *values: ChalkTensor) -> ChalkTensor:
+        vars(cell).update(zip(cell._params, values, strict=True))
         return ops.stack(*nn.unroll(cell, inputs))
 
     return gradcheck(unrolled, random.normal(size=(1, 4, 2)), *weights, tolerance=np.inf)

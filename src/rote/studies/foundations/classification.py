@@ -6,17 +6,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rote.claims import Claim, Measurement, above
+from rote.claims import Assertion, Claim, above
+from rote.laboratory import studies
+from rote.laboratory.aggregate import of
 from rote.models import TextModelConfig
+from rote.recipes import measurements, recipes
 from rote.studies.foundations import published
-from rote.studies.foundations.text_settings import TextConfig, TextTraining
-from rote.studies.foundations.text_study import DEVIATIONS, TextStudy, against, best_minus_last, over_baseline
-from rote.studies.study import studies
+from rote.studies.foundations.text_study import (
+    DEVIATIONS,
+    TextBaselines,
+    TextConfig,
+    TextRecipe,
+    TextStudy,
+    TextTraining,
+)
+from rote.studies.foundations.text_tables import against, best_minus_last, over_baseline
 from rote.tasks.text_tasks import ClassificationTask
 
 L2, WORD_DROPOUT = 1e-4, 0.3
 LONG = 20.0  # epochs, long behind the best one
 MAJORITY = "majority"
+
+
+@recipes.register("classification")
+@dataclass(frozen=True)
+class ClassificationRecipe(TextRecipe):
+    """Networks that say the class of a text."""
+
+    name = kind = "classification"
+    about = "what it says at a word is what it would say of a text that ends there"
+    task: ClassificationTask = field(default_factory=ClassificationTask)
+
+
+@measurements.register("classification-baselines")
+@dataclass(frozen=True)
+class ClassificationBaselines(TextBaselines):
+    """The most frequent class."""
+
+    name, kind = "classification-baselines", "classification"
+    task: ClassificationTask = field(default_factory=ClassificationTask)
 
 
 @dataclass(frozen=True)
@@ -30,8 +58,7 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
     """Do recurrent networks classify texts better than an average of word vectors, and what do L2 and dropout bring?"""
 
     name = "classification"
-    version = 1
-    kind = "classification"
+    recipe, baselines = ClassificationRecipe, ClassificationBaselines
     objective = ("networks", "dev", "max")
     place = "RNN for Text Classification; Additional Training Notes"
     title = "Classifying texts"
@@ -74,13 +101,13 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
             "The last state of a recurrent network tells the class of a text.",
             published.TAGGING,
             (
-                Measurement(
+                Assertion(
                     "Accuracy in test, Elman's network minus the most frequent class",
-                    lambda tables: over_baseline(tables, "elman", MAJORITY), above(0.1, at_all=0.0),
+                    of(over_baseline, "elman", MAJORITY), above(0.1, at_all=0.0),
                 ),
-                Measurement(
-                    "Accuracy in test, LSTM minus the most frequent class",
-                    lambda tables: over_baseline(tables, "lstm", MAJORITY), above(0.1, at_all=0.0),
+                Assertion(
+                    "Accuracy in test, LSTM minus the most frequent class", of(over_baseline, "lstm", MAJORITY),
+                    above(0.1, at_all=0.0),
                 ),
             ),
         ),
@@ -89,17 +116,16 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
             "A network that reads a sequence classifies better than an average of word vectors, which has no order.",
             published.AVERAGE,
             (
-                Measurement(
-                    "Accuracy in test, LSTM minus averaging network, same seed",
-                    lambda tables: against(tables, "lstm", "average"), above(0.02, at_all=0.0),
+                Assertion(
+                    "Accuracy in test, LSTM minus averaging network, same seed", of(against, "lstm", "average"),
+                    above(0.02, at_all=0.0),
                 ),
-                Measurement(
-                    "The same of the LSTM in both directions",
-                    lambda tables: against(tables, "lstm-both", "average"), above(0.02, at_all=0.0), role="contrast",
+                Assertion(
+                    "The same of the LSTM in both directions", of(against, "lstm-both", "average"),
+                    above(0.02, at_all=0.0), "contrast",
                 ),
-                Measurement(
-                    "The same of Elman's network",
-                    lambda tables: against(tables, "elman", "average"), above(0.02, at_all=0.0), role="contrast",
+                Assertion(
+                    "The same of Elman's network", of(against, "elman", "average"), above(0.02, at_all=0.0), "contrast",
                 ),
             ),
             remark="In generated reviews order decides the label by construction; in real ones single words tell most.",
@@ -109,21 +135,20 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
             "L2 and word dropout raise the accuracy of the averaging network on dev.",
             published.REGULARIZATION,
             (
-                Measurement(
-                    "Accuracy in dev, L2 minus plain, same seed",
-                    lambda tables: against(tables, "average-l2", "average", "dev"), above(0.01, at_all=0.0),
+                Assertion(
+                    "Accuracy in dev, L2 minus plain, same seed", of(against, "average-l2", "average", "dev"),
+                    above(0.01, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "Accuracy in dev, word dropout minus plain, same seed",
-                    lambda tables: against(tables, "average-words", "average", "dev"), above(0.01, at_all=0.0),
+                    of(against, "average-words", "average", "dev"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
-                    "Accuracy in test, L2 minus plain",
-                    lambda tables: against(tables, "average-l2", "average"), above(0.0), role="contrast",
+                Assertion(
+                    "Accuracy in test, L2 minus plain", of(against, "average-l2", "average"), above(0.0), "contrast",
                 ),
-                Measurement(
-                    "Accuracy in test, word dropout minus plain",
-                    lambda tables: against(tables, "average-words", "average"), above(0.0), role="contrast",
+                Assertion(
+                    "Accuracy in test, word dropout minus plain", of(against, "average-words", "average"), above(0.0),
+                    "contrast",
                 ),
             ),
             remark="The course's numbers are of five classes and one seed each.",
@@ -133,13 +158,13 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
             "The weights that were best on dev do better in test than the last ones.",
             published.STOPPING,
             (
-                Measurement(
+                Assertion(
                     f"Accuracy in test, best on dev minus last, averaging network after {LONG:g} epochs",
-                    lambda tables: best_minus_last(tables, "average-long"), above(0.01, at_all=0.0),
+                    of(best_minus_last, "average-long"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
-                    "The same of the LSTM, which is trained for fewer",
-                    lambda tables: best_minus_last(tables, "lstm"), above(0.0), role="contrast",
+                Assertion(
+                    "The same of the LSTM, which is trained for fewer", of(best_minus_last, "lstm"), above(0.0),
+                    "contrast",
                 ),
             ),
         ),

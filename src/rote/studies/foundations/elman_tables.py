@@ -1,17 +1,27 @@
-"""The tables that Elman's simulations have in common: means over seeds, errors over a stream, the loss over passes."""
+"""The tables that Elman's simulations have in common, and the numbers that their claims judge: one value per seed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.laboratory.aggregate import BAND, band, bands, column_of, grouped, measured
 from rote.store import Column, Table
-from rote.studies.summaries import BAND, band, bands, grouped
 
+TRAINED, UNTRAINED = "trained", "untrained"
 NETWORK = Column("network", "the trained network, the same before training, or counts of so many symbols", "label")
-ERROR = (0.0, math.inf)  # what an error can be
+SEED = Column("seed", "random seed of stream and weights", "label")
 SEEDS = Column("seeds", "networks, or streams that were counted", "label")
 STEP = (Column("step", "place in what is shown", "label"), Column("error", "of the prediction"))
+PASS = Column("pass", "passes over the stream", "label")
+CURVE = (SEED, PASS, Column("loss", "squared error of a prediction, summed over its bits"))
+ERROR = (0.0, math.inf)  # what an error can be
+SHARE = (0.0, 1.0)
+
+
+def counts_name(order: int) -> str:
+    return f"counts of {order}"
 
 
 def per_network(
@@ -36,11 +46,8 @@ def over_steps(table: Table, symbols: Sequence[str], title: str, place: str, not
     """Mean error at each step of a stream, with the symbol that is predicted there."""
     rows = [
         {**row, "symbol": symbols[row["step"]]} for row in bands(table.records(), ("network", "step"), "error", ERROR)
-    ]  # fmt: skip
-    columns = (
-        NETWORK, STEP[0],
-        Column("symbol", "what is predicted there", "label"), *BAND,
-    )  # fmt: skip
+    ]
+    columns = (NETWORK, STEP[0], Column("symbol", "what is predicted there", "label"), *BAND)
     return Table.make(
         "steps", title, columns, rows, place=place, figure="elman-steps", details=True, options={"axis": axis},
         note=f"Bands: 95 % intervals. {note}",
@@ -48,8 +55,34 @@ def over_steps(table: Table, symbols: Sequence[str], title: str, place: str, not
 
 
 def curve(table: Table, note: str) -> Table:
-    columns = (Column("pass", "passes over the stream", "label"), *BAND)
+    """The mean loss over the passes."""
     return Table.make(
-        "curve", "Error of the network over training", columns, bands(table.records(), ("pass",), "loss", ERROR),
-        figure="elman-curve", details=True, note=f"Squared error of a prediction, summed over its bits. {note}",
+        "curve", "Error of the network over training", (PASS, *BAND),
+        bands(table.records(), ("pass",), "loss", ERROR), figure="elman-curve", details=True,
+        note=f"Squared error of a prediction, summed over its bits. {note}",
     )  # fmt: skip
+
+
+def average(
+    name: str, network: str = TRAINED, bounds: tuple[float, float] = (-math.inf, math.inf), table: str = "seeds"
+) -> Callable[[Tables], Estimate]:
+    """The mean of a column over the seeds of one kind of network."""
+    return measured(lambda tables: mean(column_of(tables[table], name, network=network), bounds))
+
+
+def difference(first: str, second: str, network: str = TRAINED) -> Callable[[Tables], Estimate]:
+    """One column minus another, of the same network."""
+    return measured(
+        lambda tables: paired_difference(
+            column_of(tables["seeds"], first, network=network), column_of(tables["seeds"], second, network=network)
+        )
+    )
+
+
+def over(name: str, other: str) -> Callable[[Tables], Estimate]:
+    """A column of the trained networks minus the same of others."""
+    return measured(
+        lambda tables: paired_difference(
+            column_of(tables["seeds"], name, network=TRAINED), column_of(tables["seeds"], name, network=other)
+        )
+    )

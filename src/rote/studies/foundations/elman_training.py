@@ -1,35 +1,27 @@
-"""Elman's networks on their streams, trained as one program, and what they and plain counts say of other streams."""
+"""Elman's networks on their streams, trained as one program; what they and plain counts predict of other streams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.models import KneserNey, StackedSRN
-from rote.store import Column, Run, Table
-from rote.studies.foundations.elman_settings import PIECE, Procedure
+from rote.models.fitting import fitted
+from rote.store import Table
+from rote.studies.foundations.elman import PIECE, SHORT, ElmanRecipe, SimulationMeasurement
+from rote.studies.foundations.elman_tables import CURVE, NETWORK, SEED, TRAINED, UNTRAINED, counts_name
 from rote.tasks.elman import ElmanTask, Stream
-from rote.training import OnlineProgram, train
+from rote.training import OnlineProgram
 
 if TYPE_CHECKING:
-    from rote.studies.study import Progress
+    from rote.recipes import Trained
 
-TRAINED, UNTRAINED = "trained", "untrained"
-NETWORK = Column("network", "the trained network, the same before training, or counts of so many symbols", "label")
-SEED = Column("seed", "random seed of stream and weights", "label")
-CURVE = (
-    SEED,
-    Column("pass", "passes over the stream", "label"),
-    Column("loss", "squared error of a prediction, summed over its bits"),
-)
-
-
-def counts_name(order: int) -> str:
-    return f"counts of {order}"
+Predict = Callable[[Sequence[Stream]], "list[Prediction]"]  # of each seed's stream
 
 
 @dataclass(frozen=True)
@@ -59,108 +51,110 @@ class Prediction:
         """Of the symbol that is predicted."""
         return self.stream.place[1:]
 
+    def error_by_step(self) -> list[dict[str, Any]]:
+        """One row for each prediction."""
+        return [{"step": step, "error": float(value)} for step, value in enumerate(self.error)]
+
 
 class ElmanProgram(OnlineProgram):
+    """One network per seed, each on its own stream; a step is a piece of it, and an update each of its symbols."""
+
     stacked = True
     model: StackedSRN
 
-    def __init__(
-        self, task: ElmanTask, procedure: Procedure, seeds: Sequence[int], tested: Callable[[int], Stream]
-    ) -> None:
-        self.procedure, self.replicas, self.length = procedure, len(seeds), task.length
-        self.training, self.tested = [task.training(seed) for seed in seeds], [tested(seed) for seed in seeds]
-        self.seeds, self.config = seeds, procedure.config(task.length)
-        self.model = self.untrained()
-
-    def untrained(self) -> StackedSRN:
-        bits = self.training[0].codes.shape[1]
-        settings = self.procedure
-        return StackedSRN(bits, settings.hidden, bits, self.seeds, settings.limit, self.config.torch_dtype())
+    def __init__(self, recipe: ElmanRecipe, seeds: Sequence[int]) -> None:
+        self.streams = [recipe.task.training(seed) for seed in seeds]
+        self.symbols, self.rate = recipe.training.symbols(recipe.task.length), recipe.training.learning_rate
+        self.model, self.replicas = networks(recipe, seeds), len(seeds)
 
     def update(self, step: int) -> None:
         first = step * PIECE
-        count = min(PIECE, self.procedure.symbols(self.length) - first)
-        codes = piece(self.training, first, count + 1)
-        self.model.learn(codes[:, :-1], codes[:, 1:], self.procedure.learning_rate)
+        codes = piece(self.streams, first, min(PIECE, self.symbols - first) + 1)
+        self.model.learn(codes[:, :-1], codes[:, 1:], self.rate)
 
     def measure(self) -> dict[str, Any]:
-        return {"loss": [float(found.error.mean()) for found in self.predictions(self.model, self.tested)]}
+        """The loss on the first piece."""
+        codes = piece(self.streams, 0, PIECE + 1)
+        _, outputs = self.model.run(codes[:, :-1])
+        return {"loss": np.square(codes[:, 1:] - outputs).sum(2).mean(1).tolist()}
 
-    @staticmethod
-    def predictions(model: StackedSRN, streams: Sequence[Stream]) -> list[Prediction]:
-        """Of each network on its stream, from the context at rest; nothing is learned."""
-        lengths = [len(stream.symbols) for stream in streams]
-        hidden, outputs = model.run(piece(streams, 0, max(lengths)))
-        return [
-            Prediction(stream, outputs[index, : size - 1], hidden[index, : size - 1])
-            for index, (stream, size) in enumerate(zip(streams, lengths, strict=True))
-        ]
 
-    def counted(self, order: int, streams: Sequence[Stream]) -> list[Prediction]:
-        """The mean code of what followed the last symbols in the training stream."""
-        found = []
-        for trained, stream in zip(self.training, streams, strict=True):
-            model = KneserNey(order, len(stream.names), [trained.symbols])
-            found.append(Prediction(stream, model.following(stream.symbols)[1:] @ stream.codes))
-        return found
+def networks(recipe: ElmanRecipe, seeds: Sequence[int]) -> StackedSRN:
+    """Before training."""
+    settings, bits = recipe.training, ElmanTask(recipe.task.simulation, SHORT).training(0).codes.shape[1]
+    return StackedSRN(bits, settings.hidden, bits, seeds, settings.limit, settings.config(1).torch_dtype())
+
+
+def reopened(trained: Trained, weights: Mapping[str, Any]) -> StackedSRN:
+    """The networks of a finished training with these weights."""
+    recipe, seeds = trained.recipe, trained.seeds
+    size = len(seeds) * recipe.training.hidden**2
+    return fitted(lambda: networks(recipe, seeds), weights, trained.run.folder, size)
 
 
 def piece(streams: Sequence[Stream], first: int, count: int) -> NDArray[np.float64]:
     """The codes of so many symbols, [stream, time, bit]; after its end a stream begins again."""
-    found = []
-    for stream in streams:
-        symbols = stream.symbols[np.arange(first, first + count) % len(stream.symbols)]
-        found.append(stream.codes[symbols])
-    return np.stack(found)
+    return np.stack(
+        [stream.codes[stream.symbols[np.arange(first, first + count) % len(stream.symbols)]] for stream in streams]
+    )
 
 
-def train_networks(program: ElmanProgram, run: Run, progress: Progress) -> Table:
-    """Train to the end; the loss on the tested streams over the passes."""
-    train(program, program.config, run, progress=progress)
-    total, per_pass = program.procedure.symbols(program.length), program.length
+def predictions(model: StackedSRN, streams: Sequence[Stream]) -> list[Prediction]:
+    """Of each network on its stream, from the context at rest; nothing is learned."""
+    lengths = [len(stream.symbols) for stream in streams]
+    hidden, outputs = model.run(piece(streams, 0, max(lengths)))
+    return [
+        Prediction(stream, outputs[index, : size - 1], hidden[index, : size - 1])
+        for index, (stream, size) in enumerate(zip(streams, lengths, strict=True))
+    ]
+
+
+def counted(order: int, learned: Sequence[Stream], streams: Sequence[Stream]) -> list[Prediction]:
+    """The mean code of what followed the last symbols in the streams that were learned from."""
+    models = [KneserNey(order, len(stream.names), [stream.symbols]) for stream in learned]
+    return [
+        Prediction(stream, model.following(stream.symbols)[1:] @ stream.codes)
+        for model, stream in zip(models, streams, strict=True)
+    ]
+
+
+def predictors(trained: Trained, orders: Sequence[int]) -> dict[str, Predict]:
+    """The trained networks, the same before training, and counts of so many symbols."""
+    learned = [trained.recipe.task.training(seed) for seed in trained.seeds]
+    return {
+        TRAINED: partial(predictions, reopened(trained, trained.weights())),
+        UNTRAINED: partial(predictions, reopened(trained, trained.weights(0))),
+        **{counts_name(order): partial(counted, order, learned) for order in orders},
+    }
+
+
+def losses_over_training(trained: Trained, streams: Sequence[Stream]) -> Table:
+    """The error on these streams with the weights of every step that was kept."""
     rows = [
-        {"seed": seed, "pass": min(record["step"] * PIECE, total) / per_pass, "loss": loss}
-        for record in run.metrics.rows()
-        for seed, loss in zip(program.seeds, record["loss"], strict=True)
+        {"seed": seed, "pass": trained.recipe.passes_at(step), "loss": float(prediction.error.mean())}
+        for step in trained.steps
+        for seed, prediction in zip(
+            trained.seeds, predictions(reopened(trained, trained.weights(step)), streams), strict=True
+        )
     ]
     return Table.make("curve", "Error over training", CURVE, rows, details=True)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One table of a simulation: the rows that ``measure`` makes of each prediction of the tested streams, or of
-    another stream, ``on``."""
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    measure: Callable[[Prediction], list[dict[str, Any]]]
-    on: Callable[[int], Stream] | None = None
-
-
-def simulate(
-    task: ElmanTask, procedure: Procedure, run: Run, progress: Progress, orders: Sequence[int], *readings: Reading
-) -> list[Table]:
-    """Train a population of networks; what they, the same before training, and counts of symbols predict."""
-    seeds = run.request.seeds
-    program = ElmanProgram(task, procedure, seeds, task.test)
-    tables = [train_networks(program, run, progress)]
-    for reading in readings:
-        streams = program.tested if reading.on is None else [reading.on(seed) for seed in seeds]
-        found = everyone(program, streams, orders)
-        rows = [
-            {"network": name, "seed": seed, **row}
-            for name, predictions in found.items()
-            for seed, prediction in zip(seeds, predictions, strict=True)
-            for row in reading.measure(prediction)
-        ]
-        tables.append(Table.make(reading.name, reading.title, (NETWORK, SEED, *reading.columns), rows, details=True))
-    return tables
-
-
-def everyone(program: ElmanProgram, streams: Sequence[Stream], orders: Sequence[int]) -> dict[str, list[Prediction]]:
-    return {
-        TRAINED: program.predictions(program.model, streams),
-        UNTRAINED: program.predictions(program.untrained(), streams),
-        **{counts_name(order): program.counted(order, streams) for order in orders},
-    }
+def measured(asked: SimulationMeasurement, trained: Trained) -> list[Table]:
+    """The tables of a simulation, and the loss over training, on a new stream of every seed."""
+    task: ElmanTask = trained.recipe.task
+    new = [task.test(seed) for seed in trained.seeds]
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in asked.columns}
+    for network, predict in predictors(trained, asked.orders).items():
+        of_new = predict(new)
+        of_text = predict([task.spelled(asked.text, seed) for seed in trained.seeds]) if asked.text else of_new
+        for seed, *pair in zip(trained.seeds, of_new, of_text, strict=True):
+            for name, some in asked.rows(*pair).items():
+                rows[name] += [{"network": network, "seed": seed, **row} for row in some]
+    return [
+        losses_over_training(trained, new),
+        *(
+            Table.make(name, "Every network", (NETWORK, SEED, *columns), rows[name], details=True)
+            for name, columns in asked.columns.items()
+        ),
+    ]

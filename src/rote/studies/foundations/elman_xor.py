@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
+from rote.claims import Assertion, Claim, above, below
 from rote.config import at_least
-from rote.store import Column, FinishedRun, Request, Run, Table
+from rote.errors import SettingError
+from rote.laboratory import Study, StudyConfig, studies
+from rote.recipes import Job, measurements
+from rote.store import Column, Table
 from rote.studies.foundations import published
-from rote.studies.foundations.elman_settings import OPEN, Procedure
-from rote.studies.foundations.elman_tables import STEP, curve, over_steps, per_network
-from rote.studies.study import Progress, Study, studies
-from rote.studies.summaries import collected, column_of
+from rote.studies.foundations.elman import OPEN, ElmanRecipe, Procedure, Row, SimulationMeasurement
+from rote.studies.foundations.elman_tables import SHARE, STEP, average, curve, difference, over_steps, per_network
 from rote.tasks.elman import ElmanTask
 
 if TYPE_CHECKING:
@@ -23,28 +24,58 @@ if TYPE_CHECKING:
 
 CYCLE = 12  # inputs that Figure 3 shows
 BITS = ("a", "b", "a xor b")
-MEASURED = (
-    Column("drawn", "root mean squared error where the bit is random"),
-    Column("determined", "the same at the third bit, which the two before it determine"),
-    Column("exclusive", "share of random bits at which the prediction is on the side of the last two bits' XOR"),
-)
+
+
+@measurements.register("elman-xor")
+@dataclass(frozen=True)
+class XorMeasurement(SimulationMeasurement):
+    """Errors at random and at determined bits, and what is expected at the random ones."""
+
+    name = "elman-xor"
+    columns: ClassVar[Mapping[str, tuple[Column, ...]]] = {
+        "seeds": (
+            Column("drawn", "root mean squared error where the bit is random"),
+            Column("determined", "the same at the third bit, which the two before it determine"),
+            Column(
+                "exclusive", "share of random bits at which the prediction is on the side of the last two bits' XOR"
+            ),
+        ),
+        "steps": STEP,
+    }
+
+    def rows(self, new: Prediction, shown: Prediction) -> dict[str, list[Row]]:
+        step = np.arange(1, len(new.stream.symbols)) % CYCLE
+        means = np.bincount(step, weights=new.error, minlength=CYCLE) / np.bincount(step, minlength=CYCLE)
+        steps = [{"step": index, "error": float(np.sqrt(value))} for index, value in enumerate(means)]
+        return {"seeds": [errors(new)], "steps": steps}
+
+
+def errors(prediction: Prediction) -> Row:
+    """By place in the cycle, and on which side of the last two bits' exclusive or the random bits are expected."""
+    error, third, symbols = prediction.error, prediction.place == 2, prediction.stream.symbols
+    before = symbols[:-1] ^ np.concatenate([[0], symbols[:-2]])  # the first prediction has one bit before it only
+    random = ~third
+    random[0] = False
+    sides = (prediction.outputs[random, 0] > 0.5) == before[random]
+    return {
+        "drawn": float(np.sqrt(error[~third].mean())), "determined": float(np.sqrt(error[third].mean())),
+        "exclusive": float(sides.mean()),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class XorConfig:
+class XorConfig(StudyConfig):
+    seeds: int = 32
     training: Procedure = field(
         default_factory=lambda: Procedure(hidden=2, passes=published.XOR_PASSES, learning_rate=0.3, measure_every=20.0)
     )
     bits: int = published.XOR_BITS
-    seeds: int = 32
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds")
         at_least(self, 4 * CYCLE, "bits")
-        self.task()  # refuses what cannot be
-
-    def task(self) -> ElmanTask:
-        return ElmanTask("xor", self.bits)
+        if self.bits % 3:
+            raise SettingError("bits", f"must be a multiple of 3. Got {self.bits}.")
 
 
 @studies.register("elman-xor")
@@ -52,14 +83,12 @@ class XorStudy(Study[XorConfig]):
     """Does a network with two hidden units find the bits of a stream that the two before them determine?"""
 
     name = "elman-xor"
-    version = 1
     source = published.SOURCE
     place = "Elman 1990, p. 185-186, Figure 3"
     title = "Exclusive or in time"
     about = (
         "Two random bits and their exclusive or, over and over, without marks. A network that sees one bit at a time "
-        "is to predict the next. Only every third can be predicted, and only from two bits together. The preset paper "
-        "takes about a minute of one core."
+        "is to predict the next. Only every third can be predicted, and only from two bits together."
     )
     deviations = (
         *OPEN,
@@ -75,30 +104,20 @@ class XorStudy(Study[XorConfig]):
     }
     default = XorConfig()
 
-    def requests(self, config: XorConfig) -> list[Request]:
-        return [self.request("networks", config, range(config.seeds))]
+    def jobs(self, config: XorConfig) -> list[Job]:
+        recipe = ElmanRecipe(ElmanTask("xor", config.bits), config.training)
+        return [XorMeasurement().of(job) for job in recipe.jobs(range(config.seeds))]
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.foundations.elman_training import Reading, simulate
-
-        config = self.config_of(request)
-        return simulate(
-            config.task(), config.training, run, progress, (2, 3),
-            Reading("seeds", "Every network", MEASURED, _errors),
-            Reading("steps", "Error over cycles", STEP, _steps),
-        )  # fmt: skip
-
-    def summarize(self, config: XorConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        tables = collected(runs)
+    def tables(self, config: XorConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
         note = f"After {config.training.passes:g} passes over {config.bits} bits; a new stream. {config.seeds} seeds."
         return [
-            per_network(tables["seeds"], "Error at random and at determined bits", "Figure 3", note),
+            per_network(measured["seeds"], "Error at random and at determined bits", "Figure 3", note),
             over_steps(
-                tables["steps"], [BITS[step % 3] for step in range(CYCLE)],
+                measured["steps"], [BITS[step % 3] for step in range(CYCLE)],
                 f"Root mean squared error over {CYCLE} consecutive bits", "Figure 3", note, "bit that is predicted",
             ),
-            curve(tables["curve"], note),
-            tables["seeds"],
+            curve(measured["curve"], note),
+            measured["seeds"],
         ]  # fmt: skip
 
     claims = (
@@ -107,20 +126,20 @@ class XorStudy(Study[XorConfig]):
             "The error drops at every third bit, the one that can be predicted.",
             published.XOR,
             (
-                Measurement(
-                    "RMS error at random bits minus at the third", lambda tables: drop(tables, "trained"),
+                Assertion(
+                    "RMS error at random bits minus at the third", difference("drawn", "determined"),
                     above(0.05, at_all=0.0),
                 ),
-                Measurement(
-                    "The same before training", lambda tables: drop(tables, "untrained"), below(0.02), role="control"
+                Assertion(
+                    "The same before training", difference("drawn", "determined", "untrained"), below(0.02), "control"
                 ),
-                Measurement(
-                    "The same of counts of two bits", lambda tables: drop(tables, "counts of 2"), below(0.02),
-                    role="control",
+                Assertion(
+                    "The same of counts of two bits", difference("drawn", "determined", "counts of 2"), below(0.02),
+                    "control",
                 ),
-                Measurement(
-                    "The same of counts of three bits", lambda tables: drop(tables, "counts of 3"), above(0.05),
-                    role="contrast",
+                Assertion(
+                    "The same of counts of three bits", difference("drawn", "determined", "counts of 3"), above(0.05),
+                    "contrast",
                 ),
             ),
             remark="Counts of three bits show the drop without any network: it takes two bits, not a memory of where "
@@ -131,46 +150,11 @@ class XorStudy(Study[XorConfig]):
             "The network expects the exclusive or of the last two bits at every place, also where the bit is random.",
             published.XOR,
             (
-                Measurement(
-                    "Share of random bits predicted to the side of the XOR",
-                    lambda tables: exclusive(tables, "trained"), above(0.75, at_all=0.55),
+                Assertion(
+                    "Share of random bits predicted to the side of the XOR", average("exclusive", bounds=SHARE),
+                    above(0.75, at_all=0.55),
                 ),
-                Measurement(
-                    "The same before training", lambda tables: exclusive(tables, "untrained"), below(0.6),
-                    role="control",
-                ),
+                Assertion("The same before training", average("exclusive", "untrained", SHARE), below(0.6), "control"),
             ),
         ),
     )  # fmt: skip
-
-
-def _errors(prediction: Prediction) -> list[dict[str, Any]]:
-    error, third = prediction.error, prediction.place == 2
-    symbols = prediction.stream.symbols
-    before = symbols[:-1] ^ np.concatenate([[0], symbols[:-2]])  # the first prediction has one bit before it only
-    random = ~third
-    random[0] = False
-    sides = (prediction.outputs[random, 0] > 0.5) == before[random]
-    return [
-        {
-            "drawn": float(np.sqrt(error[~third].mean())), "determined": float(np.sqrt(error[third].mean())),
-            "exclusive": float(sides.mean()),
-        }
-    ]  # fmt: skip
-
-
-def _steps(prediction: Prediction) -> list[dict[str, Any]]:
-    step = np.arange(1, len(prediction.stream.symbols)) % CYCLE
-    means = np.bincount(step, weights=prediction.error, minlength=CYCLE) / np.bincount(step, minlength=CYCLE)
-    return [{"step": int(index), "error": float(np.sqrt(value))} for index, value in enumerate(means)]
-
-
-def drop(tables: Tables, network: str) -> Estimate:
-    seeds = tables["seeds"]
-    return paired_difference(
-        column_of(seeds, "drawn", network=network), column_of(seeds, "determined", network=network)
-    )
-
-
-def exclusive(tables: Tables, network: str) -> Estimate:
-    return mean(column_of(tables["seeds"], "exclusive", network=network), bounds=(0.0, 1.0))

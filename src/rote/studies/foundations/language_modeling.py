@@ -7,14 +7,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rote.claims import Claim, Estimate, Measurement, Tables, below, paired_difference
+from rote.claims import Assertion, Claim, Estimate, Tables, below, paired_difference
+from rote.laboratory import studies
+from rote.laboratory.aggregate import column_of, measured, of
 from rote.models import TextModelConfig
+from rote.recipes import measurements, recipes
 from rote.studies.foundations import published
-from rote.studies.foundations.text_settings import TextConfig, TextTraining
-from rote.studies.foundations.text_study import DEVIATIONS, TextStudy, over_baseline
-from rote.studies.study import studies
-from rote.studies.summaries import column_of, measured
+from rote.studies.foundations.text_study import (
+    DEVIATIONS,
+    TextBaselines,
+    TextConfig,
+    TextRecipe,
+    TextStudy,
+    TextTraining,
+)
+from rote.studies.foundations.text_tables import over_baseline
 from rote.tasks.text_tasks import LanguageTask
+
+
+@recipes.register("language-modeling")
+@dataclass(frozen=True)
+class LanguageRecipe(TextRecipe):
+    """Networks that say at every word of a sentence which comes next."""
+
+    name = kind = "language-modeling"
+    task: LanguageTask = field(default_factory=LanguageTask)
+
+
+@measurements.register("language-modeling-baselines")
+@dataclass(frozen=True)
+class LanguageBaselines(TextBaselines):
+    """The perplexities of guessing and of counting words."""
+
+    name, kind = "language-modeling-baselines", "language-modeling"
+    task: LanguageTask = field(default_factory=LanguageTask)
 
 
 @dataclass(frozen=True)
@@ -35,8 +61,7 @@ class LanguageStudy(TextStudy[LanguageConfig]):
     """Does a recurrent language model predict words better than counting, and than one that sees three words?"""
 
     name = "language-modeling"
-    version = 1
-    kind = "language-modeling"
+    recipe, baselines = LanguageRecipe, LanguageBaselines
     objective = ("networks", "dev", "min")
     place = "RNNs for Language Modeling; RNNs: high-level"
     title = "Language modeling"
@@ -76,14 +101,11 @@ class LanguageStudy(TextStudy[LanguageConfig]):
             "A recurrent network predicts the next word from those before it, better than word counts do.",
             published.WINDOW,
             (
-                Measurement(
-                    "Perplexity in test, Elman's network minus unigram",
-                    lambda tables: over_baseline(tables, "elman", "unigram"), below(0.0),
+                Assertion(
+                    "Perplexity in test, Elman's network minus unigram", of(over_baseline, "elman", "unigram"),
+                    below(0.0),
                 ),
-                Measurement(
-                    "Perplexity in test, LSTM minus unigram",
-                    lambda tables: over_baseline(tables, "lstm", "unigram"), below(0.0),
-                ),
+                Assertion("Perplexity in test, LSTM minus unigram", of(over_baseline, "lstm", "unigram"), below(0.0)),
             ),
         ),
         Claim(
@@ -91,13 +113,13 @@ class LanguageStudy(TextStudy[LanguageConfig]):
             "A recurrent language model predicts better than a feed-forward one, which sees a fixed number of words.",
             published.WINDOW,
             (
-                Measurement(
+                Assertion(
                     "log perplexity in test, LSTM minus feed-forward network with three words, same seed",
-                    lambda tables: log_against(tables, "lstm", "window"), below(-0.02, at_all=0.0),
+                    of(log_against, "lstm", "window"), below(-0.02, at_all=0.0),
                 ),
-                Measurement(
-                    "The same of Elman's network",
-                    lambda tables: log_against(tables, "elman", "window"), below(-0.02, at_all=0.0), role="contrast",
+                Assertion(
+                    "The same of Elman's network", of(log_against, "elman", "window"), below(-0.02, at_all=0.0),
+                    "contrast",
                 ),
             ),
         ),

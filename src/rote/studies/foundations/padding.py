@@ -9,59 +9,122 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
+from rote.claims import Assertion, Claim, above, below
 from rote.config import at_least
-from rote.errors import UsageError
+from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory.aggregate import of
+from rote.laboratory.study import CELLS_DECIDE
 from rote.models import TextModelConfig
 from rote.models.settings import known_cells
-from rote.store import FinishedRun, Request, Run, Table
-from rote.studies.foundations import padding_tables, published
-from rote.studies.foundations.text_settings import TextTraining
-from rote.studies.study import Progress, Study, studies
-from rote.studies.summaries import collected, column_of, measured
+from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
+from rote.studies.foundations import published
+from rote.studies.foundations.classification import ClassificationBaselines
+from rote.studies.foundations.padding_tables import READINGS, against, all_tables, error, over_majority
+from rote.studies.foundations.text_study import FIXED, LAST_ARE_GONE, TextTraining
 from rote.tasks.text_tasks import ClassificationTask
 
-DIRECTIONS = "directions"  # the part without training
+if TYPE_CHECKING:
+    from rote.recipes.network import Label
+
+CELLS = ("elman", "lstm")
+ONE_LAYER = [
+    f"model.{name}"
+    for name in ("layers", "bidirectional", "word_dropout", "embedding_dropout", "layer_dropout", "output_dropout")
+]
+
+
+def model() -> TextModelConfig:
+    """As our preset paper has it; the lecture has none."""
+    return TextModelConfig(embedding=32, hidden=32)
+
+
+def training() -> TextTraining:
+    """As our preset paper has it; the lecture has none."""
+    return TextTraining(epochs=6.0, measure_every=1.0)
+
+
+@recipes.register("padding")
+@dataclass(frozen=True)
+class PaddingRecipe(Recipe):
+    """Classifiers that read the right or a wrong state, every way of reading and seed as one program."""
+
+    name = "padding"
+    source = published.SOURCE
+    together = 64
+    measured_inside = LAST_ARE_GONE
+    task: ClassificationTask = field(default_factory=ClassificationTask)
+    model: TextModelConfig = field(default_factory=model)
+    training: TextTraining = field(default_factory=training)
+
+    @property
+    def label(self) -> str:
+        return self.model.cell
+
+    def members(self, seeds: Sequence[int]) -> list[Mapping[str, Label]]:
+        return [{"seed": seed, "setting": reading} for reading in READINGS for seed in seeds]
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.studies.foundations.padding_training import PaddingProgram
+        from rote.training import train
+
+        corpus = self.task.load()
+        run.note(data=corpus.sha256)
+        program, examples = PaddingProgram(self, corpus, run.request.seeds, device), len(corpus.train)
+        at = self.training.measured(examples)
+        train(program, self.training.over(examples), run, progress=progress, record_at=at)
+
+    def closed(self) -> str:
+        return "Its classifiers differ in the state that is read, not in what they read. Open one of classification."
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.studies.foundations.padding_training import reopened
+
+        return reopened(self, trained, weights, index)
+
+
+@measurements.register("padding")
+@dataclass(frozen=True)
+class PaddingMeasurement(Measurement):
+    """Loss and accuracy of every network at every measured epoch, as they were recorded in training."""
+
+    name = "padding"
+    source = published.SOURCE
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.foundations.padding_training import measured
+
+        return [measured(trained[0], run)]
+
+
+@measurements.register("padding-directions")
+@dataclass(frozen=True)
+class PaddingDirections(Measurement):
+    """What padding without lengths changes in random bidirectional networks, exactly."""
+
+    name = "padding-directions"
+    source = published.SOURCE
+    cells: tuple[str, ...] = CELLS
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.foundations.padding_training import compare_directions
+
+        return [compare_directions(self.cells, run.request.seeds)]
 
 
 @dataclass(frozen=True)
-class PaddingConfig:
+class PaddingConfig(StudyConfig):
     task: ClassificationTask = field(default_factory=ClassificationTask)
-    model: TextModelConfig = field(default_factory=lambda: TextModelConfig(embedding=32, hidden=32))
-    training: TextTraining = field(default_factory=lambda: TextTraining(epochs=6.0, measure_every=1.0))
-    cells: tuple[str, ...] = ("elman", "lstm")
-    seeds: int = 5
+    model: TextModelConfig = field(default_factory=model)
+    training: TextTraining = field(default_factory=training)
+    cells: tuple[str, ...] = CELLS
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds")
         known_cells(*self.cells)
-        plain = TextModelConfig(cell=self.model.cell, embedding=self.model.embedding, hidden=self.model.hidden)
-        if self.model != plain:
-            raise UsageError(
-                "The networks of the study padding have one layer, one direction and no dropout: of model.* only "
-                "embedding and hidden can be set."
-            )
-
-
-@measured
-def against(tables: Tables, cell: str, first: str, second: str) -> Estimate:
-    """Accuracy in test with one way of reading minus another, same seed."""
-    one, other = (column_of(tables["networks"], "test", cell=cell, reading=name) for name in (first, second))
-    return paired_difference(one, other)
-
-
-@measured
-def over_majority(tables: Tables, cell: str, reading: str) -> Estimate:
-    (majority,) = column_of(tables["outcome"], "test", reading=padding_tables.MAJORITY)
-    return mean([value - majority for value in column_of(tables["networks"], "test", cell=cell, reading=reading)])
-
-
-@measured
-def error(tables: Tables, quantity: str) -> Estimate:
-    """Largest difference to the packed run, over networks of all cells."""
-    return mean(column_of(tables["directions"], quantity))
 
 
 @studies.register("padding")
@@ -69,7 +132,6 @@ class PaddingStudy(Study[PaddingConfig]):
     """What does a classifier learn that reads the last column of a padded batch in place of each text's last state?"""
 
     name = "padding"
-    version = 1
     source = published.SOURCE
     place = "Batching in RNNs; Padding and Masking"
     title = "Padding without a mask"
@@ -96,34 +158,32 @@ class PaddingStudy(Study[PaddingConfig]):
         },
         "paper": {"task.data": "sst2"},
     }  # fmt: skip
+    fixed: ClassVar[Mapping[str, str]] = {
+        **CELLS_DECIDE,
+        **FIXED,
+        **dict.fromkeys(ONE_LAYER, "the networks have one layer, one direction and no dropout."),
+        "training.l2": "the networks learn without it. Set 'training.weight_decay' instead.",
+    }
     default = PaddingConfig()
 
-    def resolve(self, preset: str, overrides: Mapping[str, object]) -> PaddingConfig:
-        config = super().resolve(preset, overrides)
+    def completed(self, config: PaddingConfig, overrides: Mapping[str, object]) -> PaddingConfig:
         return replace(config, task=config.task.resolved())
 
     def prepare(self, config: PaddingConfig) -> None:
         config.task.check()
 
-    def requests(self, config: PaddingConfig) -> list[Request]:
-        """One run for each cell, all seeds and ways of reading as one program; and the exact comparison."""
-        one = [replace(config, cells=(cell,), model=replace(config.model, cell=cell)) for cell in config.cells]
-        untrained = replace(self.default, cells=config.cells)
+    def jobs(self, config: PaddingConfig) -> list[Job]:
+        """The most frequent class, the networks of each cell, and the exact comparison."""
+        seeds, model = range(config.seeds), config.model
+        recipes = [PaddingRecipe(config.task, replace(model, cell=cell), config.training) for cell in config.cells]
         return [
-            *(self.request(part.model.cell, part, range(config.seeds)) for part in one),
-            self.request(DIRECTIONS, untrained, range(max(config.seeds, self.default.seeds))),
+            ClassificationBaselines(config.task).of(seeds=(0,)),
+            *(PaddingMeasurement().of(job) for recipe in recipes for job in recipe.jobs(seeds)),
+            PaddingDirections(config.cells).of(seeds=range(max(config.seeds, self.default.seeds))),
         ]
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.foundations import padding_training
-
-        config = self.config_of(request)
-        if request.part == DIRECTIONS:
-            return [padding_training.compare_directions(config.cells, request.seeds)]
-        return padding_training.train_and_measure(config, request, run, progress, device)
-
-    def summarize(self, config: PaddingConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return padding_tables.all_tables(collected(runs))
+    def tables(self, config: PaddingConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return all_tables(measured)
 
     claims = (
         Claim(
@@ -132,33 +192,24 @@ class PaddingStudy(Study[PaddingConfig]):
             "learning.",
             published.FINAL_STATE,
             (
-                Measurement(
+                Assertion(
                     "Accuracy in test, true last state minus output[:, -1], Elman",
-                    lambda tables: against(tables, "elman", "true", "column"), above(0.05, at_all=0.0),
+                    of(against, "elman", "true", "column"), above(0.05, at_all=0.0),
                 ),
-                Measurement(
-                    "The same, LSTM",
-                    lambda tables: against(tables, "lstm", "true", "column"), above(0.05, at_all=0.0),
-                ),
-                Measurement(
+                Assertion("The same, LSTM", of(against, "lstm", "true", "column"), above(0.05, at_all=0.0)),
+                Assertion(
                     "Accuracy in test, output[:, -1] of texts of one length minus majority, Elman",
-                    lambda tables: over_majority(tables, "elman", "equal"), above(0.05), role="control",
+                    of(over_majority, "elman", "equal"), above(0.05), "control",
                 ),
-                Measurement(
-                    "The same, LSTM",
-                    lambda tables: over_majority(tables, "lstm", "equal"), above(0.05), role="control",
+                Assertion("The same, LSTM", of(over_majority, "lstm", "equal"), above(0.05), "control"),
+                Assertion(
+                    "Accuracy in test, output[:, -1] minus majority, Elman", of(over_majority, "elman", "column"),
+                    below(0.05), "contrast",
                 ),
-                Measurement(
-                    "Accuracy in test, output[:, -1] minus majority, Elman",
-                    lambda tables: over_majority(tables, "elman", "column"), below(0.05), role="contrast",
-                ),
-                Measurement(
-                    "The same, LSTM",
-                    lambda tables: over_majority(tables, "lstm", "column"), below(0.05), role="contrast",
-                ),
-                Measurement(
+                Assertion("The same, LSTM", of(over_majority, "lstm", "column"), below(0.05), "contrast"),
+                Assertion(
                     "Accuracy in test, true last state minus output[:, -1] of packed output, LSTM",
-                    lambda tables: against(tables, "lstm", "true", "packed"), above(0.05, at_all=0.0), role="contrast",
+                    of(against, "lstm", "true", "packed"), above(0.05, at_all=0.0), "contrast",
                 ),
             ),
         ),
@@ -168,22 +219,15 @@ class PaddingStudy(Study[PaddingConfig]):
             "final states wrong in both directions.",
             published.FINAL_STATE,
             (
-                Measurement(
-                    "Forward states at real words, largest difference to the packed run",
-                    lambda tables: error(tables, "forward"), below(1e-12),
+                Assertion(
+                    "Forward states at real words, largest difference to the packed run", of(error, "forward"),
+                    below(1e-12),
                 ),
-                Measurement(
-                    "Backward states at real words", lambda tables: error(tables, "backward"), above(1e-3),
-                ),
-                Measurement(
-                    "Final state, forward", lambda tables: error(tables, "final_forward"), above(1e-3),
-                ),
-                Measurement(
-                    "Final state, backward", lambda tables: error(tables, "final_backward"), above(1e-3),
-                ),
-                Measurement(
-                    "A batch without padding: largest of all four", lambda tables: error(tables, "unpadded"),
-                    below(1e-12), role="control",
+                Assertion("Backward states at real words", of(error, "backward"), above(1e-3)),
+                Assertion("Final state, forward", of(error, "final_forward"), above(1e-3)),
+                Assertion("Final state, backward", of(error, "final_backward"), above(1e-3)),
+                Assertion(
+                    "A batch without padding: largest of all four", of(error, "unpadded"), below(1e-12), "control",
                 ),
             ),
             remark="Networks with torch's initial weights, float64, padding with the vector 0: the biases act on it.",

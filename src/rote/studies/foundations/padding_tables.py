@@ -1,11 +1,12 @@
-"""The tables of the study of padding."""
+"""The tables of padding, and the numbers on which its claims are judged: one value per seed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, interval_columns, measured
 from rote.store import Column, Table
-from rote.studies.summaries import BAND, Row, band, bands, grouped, interval_columns
 
 MAJORITY = "majority"
 READINGS = {
@@ -26,11 +27,6 @@ CURVES = (
     Column("dev", "share of texts that are right, dev"),
     Column("test", "share of texts that are right, test"),
 )
-BASELINE = (
-    Column("reading", "baseline", "label"),
-    Column("dev", "share right, dev"),
-    Column("test", "share right, test"),
-)
 COMPARED = (
     Column("cell", "recurrent unit", "label"),
     Column("seed", "random seed", "label"),
@@ -42,9 +38,10 @@ COMPARED = (
 )
 
 
-def all_tables(runs: Mapping[str, Table]) -> list[Table]:
-    curves, counted, compared = runs["curves"], runs["baselines"], runs["directions"]
-    majority = counted.records()[0]
+def all_tables(tables: Mapping[str, Table]) -> list[Table]:
+    """The study's tables, from those of its measurements."""
+    curves, counted, compared = tables["curves"], tables["baselines"], tables["directions"]
+    (majority,) = counted.where(model=MAJORITY).records()
     rows = curves.records()
     networks: list[Row] = []
     for (cell, reading, seed), mine in grouped(rows, ("cell", "reading", "seed")).items():
@@ -65,8 +62,8 @@ def _outcome(networks: list[Row], majority: Row, note: str) -> Table:
     rows: list[Row] = [{"reading": MAJORITY, "about": "the most frequent class", "test": majority["test"]}]
     for (cell, reading), mine in grouped(networks, ("cell", "reading")).items():
         labels = {"cell": cell, "reading": reading, "about": READINGS[reading]}
-        found = band([row["test"] for row in mine])
-        rows.append({**labels, **found, "seeds": len(mine), "test": found["mean"]})
+        test = band([row["test"] for row in mine])
+        rows.append({**labels, **test, "seeds": len(mine), "test": test["mean"]})
     columns = (
         *LABELS[:2],
         Column("about", "the same in words", "label"),
@@ -94,3 +91,23 @@ def _over_training(curves: list[Row], majority: Row, note: str) -> Table:
         details=True, note=note,
         options={"measure": "share of texts that are right, dev", "baselines": {MAJORITY: majority["dev"]}},
     )  # fmt: skip
+
+
+@measured
+def against(tables: Tables, cell: str, first: str, second: str) -> Estimate:
+    """Accuracy in test with one way of reading minus another, same seed."""
+    one, other = (column_of(tables["networks"], "test", cell=cell, reading=name) for name in (first, second))
+    return paired_difference(one, other)
+
+
+@measured
+def over_majority(tables: Tables, cell: str, reading: str) -> Estimate:
+    """Accuracy in test with a way of reading minus that of the most frequent class."""
+    (majority,) = column_of(tables["outcome"], "test", reading=MAJORITY)
+    return mean([value - majority for value in column_of(tables["networks"], "test", cell=cell, reading=reading)])
+
+
+@measured
+def error(tables: Tables, quantity: str) -> Estimate:
+    """Largest difference to the packed run, over networks of all cells."""
+    return mean(column_of(tables["directions"], quantity))

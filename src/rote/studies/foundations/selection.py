@@ -2,68 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
-from rote.config import at_least
-from rote.errors import UsageError
+from rote.claims import Assertion, Claim, above, below
+from rote.config import at_least, not_empty
+from rote.errors import SettingError
+from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory.aggregate import of
+from rote.laboratory.study import CELLS_DECIDE, RECORDS_SHOWN
 from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
-from rote.store import FinishedRun, Request, Run, Table
+from rote.recipes import Job, Measurement, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
 from rote.studies.foundations import published
-from rote.studies.foundations import selection_claims as judged
-from rote.studies.foundations.against_counts import COUNTS, AgainstCounts
-from rote.studies.foundations.selection_tables import all_tables
-from rote.studies.study import Progress, studies
+from rote.studies.foundations.selection_tables import MIXED, accuracy, all_tables, further, gain, gated, shorter
+from rote.studies.foundations.sentences import Batches, SentenceRecipe, small_model
 from rote.tasks.selection import LECTURE, LONGEST, SelectionTask, check_gap
 from rote.training import TrainingConfig
 
+if TYPE_CHECKING:
+    from rote.recipes.network import Label
+
+GAPS = (2, 4, 6, LECTURE)
+
+
+def training() -> TrainingConfig:
+    """As our preset paper has it; the lecture has none."""
+    return TrainingConfig(steps=3000, batch=32, optimizer="adam", learning_rate=0.01, clip=1.0, record_every=100)
+
+
+def settings(gaps: tuple[int, ...], alone: tuple[int, ...], variants: int) -> dict[str, SelectionTask]:
+    """The task of each training, by name: with one gap each, and with several."""
+    each = {f"gap {gap}": SelectionTask((gap,), variants) for gap in alone}
+    return {**each, MIXED: SelectionTask(gaps, variants)}
+
+
+@recipes.register("selection")
+@dataclass(frozen=True)
+class SelectionRecipe(SentenceRecipe):
+    """Language models of sentences whose object goes with a noun some words before it; each training with its gaps and
+    each seed as one program."""
+
+    name = "selection"
+    source = published.SOURCE
+    about = "a sentence begins behind “.”"
+    training: TrainingConfig = field(default_factory=training)
+    gaps: tuple[int, ...] = GAPS
+    alone: tuple[int, ...] = GAPS
+    variants: int = 1
+
+    def tasks(self, seeds: Sequence[int]) -> list[tuple[str, SelectionTask, int]]:
+        """The name of the training, its task and the seed of each network."""
+        named = settings(self.gaps, self.alone, self.variants)
+        return [(name, task, seed) for name, task in named.items() for seed in seeds]
+
+    def members(self, seeds: Sequence[int]) -> list[Mapping[str, Label]]:
+        return [{"seed": seed, "setting": name} for name, _, seed in self.tasks(seeds)]
+
+    def symbols(self) -> tuple[str, ...]:
+        return SelectionTask(self.gaps, self.variants).words
+
+    def batches(self, seeds: Sequence[int]) -> Batches:
+        from rote.studies.foundations.selection_training import fresh
+
+        return fresh(self.tasks(seeds), self.training.batch)
+
+    def sentence(self, seeds: Sequence[int], index: int) -> Iterable[int]:
+        _, task, seed = self.tasks(seeds)[index]
+        return list(task.training(seed, 0, 1)[0])
+
+    def snapshots(self) -> Sequence[int]:
+        return self.training.recorded_steps()
+
+
+@measurements.register("selection")
+@dataclass(frozen=True)
+class SelectionMeasurement(Measurement):
+    """Which kind of object the networks expect after each gap, at every kept step."""
+
+    name = "selection"
+    source = published.SOURCE
+    further: int = LONGEST  # a gap that no network is trained with
+    items: int = 500  # of the test, for each gap
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.foundations.selection_training import measured
+
+        return measured(self, trained[0], progress, device)
+
+
+@measurements.register("selection-n-grams")
+@dataclass(frozen=True)
+class SelectionCounts(Measurement):
+    """The same of n-grams, tested with the gaps that they were counted on."""
+
+    name = "selection-n-grams"
+    source = published.SOURCE
+    gaps: tuple[int, ...] = GAPS
+    alone: tuple[int, ...] = GAPS
+    variants: int = 1
+    items: int = 500
+    sentences: int = 20_000
+    orders: tuple[int, ...] = (2, 3, 4, 5)
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.foundations.selection_training import counted
+
+        named = settings(self.gaps, self.alone, self.variants)
+        return counted(self, named, run.request.seeds, progress)
+
 
 @dataclass(frozen=True)
-class SelectionConfig:
-    model: LanguageModelConfig = field(
-        default_factory=lambda: LanguageModelConfig(cell="elman", embedding=32, hidden=32, limit=0.5)
-    )
-    training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(
-            steps=3000, batch=32, optimizer="adam", learning_rate=0.01, clip=1.0, record_every=100
-        )
-    )
-    gaps: tuple[int, ...] = (2, 4, 6, LECTURE)  # of the mixed training
-    alone: tuple[int, ...] = (2, 4, 6, LECTURE)  # each a training of its own
+class SelectionConfig(StudyConfig):
+    seeds: int = 6
+    model: LanguageModelConfig = field(default_factory=small_model)
+    training: TrainingConfig = field(default_factory=training)
+    gaps: tuple[int, ...] = GAPS  # of the mixed training
+    alone: tuple[int, ...] = GAPS  # each a training of its own
     further: int = LONGEST  # a gap that no network is trained with
     variants: int = 1  # alternatives of each word in the gap; 1: always the lecture's words
     items: int = 500  # of the test, for each gap
     sentences: int = 20_000  # that n-grams are counted on
     cells: tuple[str, ...] = ("elman", "gru", "lstm")
     orders: tuple[int, ...] = (2, 3, 4, 5)  # of the n-grams
-    seeds: int = 6
 
     def __post_init__(self) -> None:
         at_least(self, 1, "items", "sentences", "seeds", "orders")
         known_cells(*self.cells)
-        if not self.cells or not self.orders:
-            raise UsageError("'cells' and 'orders' of SelectionConfig must each name at least one.")
+        not_empty(self, "cells", "orders")
         if self.further in self.gaps:
-            raise UsageError(
-                f"'further' must be a gap that is not trained, not one of {self.gaps}. Got {self.further}."
-            )
-        check_gap(self.further)
+            raise SettingError("further", f"must be a gap that is not trained: not {self.gaps}. Got {self.further}.")
+        for name, gaps in (("further", (self.further,)), ("alone", self.alone)):
+            for gap in gaps:
+                check_gap(name, gap)
         self.settings()  # refuses what cannot be
 
     def settings(self) -> dict[str, SelectionTask]:
-        """The gaps of each training, by name."""
-        alone = {f"gap {gap}": SelectionTask((gap,), self.variants) for gap in self.alone}
-        return {**alone, judged.MIXED: SelectionTask(self.gaps, self.variants)}
+        """The task of each training, by name."""
+        return settings(self.gaps, self.alone, self.variants)
 
 
 @studies.register("selection")
-class SelectionStudy(AgainstCounts[SelectionConfig]):
+class SelectionStudy(Study[SelectionConfig]):
     """Do recurrent networks remember the subject until its object comes, and does a long gap need shorter ones?"""
 
     name = "selection"
-    version = 1
     source = published.SOURCE
     place = "Selectional Restrictions; Summary; Next Time"
     title = "Selectional restrictions by gap"
@@ -71,8 +157,7 @@ class SelectionStudy(AgainstCounts[SelectionConfig]):
         "'The family moved from the city because they wanted a larger ___': house after family, market after team, "
         "nine words later. Networks are trained with one length of that gap or with several, and asked at every "
         "recorded step which kind of object they expect. Whether the long gap is learned at all depends on the cell "
-        "and on whether shorter ones are seen too, which ties this to source 000. The preset paper takes about eight "
-        "minutes of one core."
+        "and on whether shorter ones are seen too, which ties this to source 000."
     )
     deviations = (
         "The lecture has two sentences, no experiment. Grammar, sizes and training are ours: three nouns and three "
@@ -93,17 +178,82 @@ class SelectionStudy(AgainstCounts[SelectionConfig]):
         },
         "paper": {},
     }  # fmt: skip
+    fixed: ClassVar[Mapping[str, str]] = {**CELLS_DECIDE, **RECORDS_SHOWN}
     default = SelectionConfig()
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.foundations.selection_training import count, train_and_measure
+    def jobs(self, config: SelectionConfig) -> list[Job]:
+        """The networks of each cell, and the counts."""
+        gaps = (config.gaps, config.alone, config.variants)
+        asked = SelectionMeasurement(config.further, config.items)
+        recipes = [SelectionRecipe(replace(config.model, cell=cell), config.training, *gaps) for cell in config.cells]
+        networks = [asked.of(job) for recipe in recipes for job in recipe.jobs(range(config.seeds))]
+        counts = SelectionCounts(*gaps, config.items, config.sentences, config.orders)
+        return [*networks, counts.of(seeds=range(config.seeds))]
 
-        config = self.config_of(request)
-        if request.part == COUNTS:
-            return count(config, request.seeds, progress)
-        return train_and_measure(config, run, progress, device)
+    def tables(self, config: SelectionConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return all_tables(config, measured)
 
-    def summarize(self, config: SelectionConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return all_tables(config, runs)
-
-    claims = judged.CLAIMS
+    claims = (
+        Claim(
+            "selection-n-grams", "foundations", "Selectional Restrictions",
+            "n-grams, as P(word | they wanted a larger), cannot tell the family's object from the team's.",
+            published.SELECTION,
+            (
+                Assertion("4-gram, gap of the lecture", of(accuracy, "4-gram"), below(0.6)),
+                Assertion("5-gram, gap of the lecture", of(accuracy, "5-gram"), below(0.6)),
+                Assertion(
+                    "4-gram, gap of 2: the noun is within its reach", of(accuracy, "4-gram", "gap 2"), above(0.9),
+                    "control",
+                ),
+            ),
+        ),
+        Claim(
+            "selection-rnn", "foundations", "Selectional Restrictions; Summary",
+            "A vanilla recurrent network, in principle, captures such a dependency: trained on sentences with the "
+            "lecture's gap, it expects the right object.",
+            published.IN_PRINCIPLE,
+            (
+                Assertion("Elman, gap of the lecture alone", of(accuracy, "elman"), above(0.9, at_all=0.6)),
+                Assertion("Elman before training", of(accuracy, "elman", column="before"), below(0.6), "control"),
+                Assertion("Elman, gap of 2 alone", of(accuracy, "elman", "gap 2"), above(0.9), "contrast"),
+                Assertion("GRU, gap of the lecture alone", of(accuracy, "gru"), above(0.9), "contrast"),
+                Assertion("LSTM, gap of the lecture alone", of(accuracy, "lstm"), above(0.9), "contrast"),
+            ),
+            remark="Within the updates of the preset.",
+        ),
+        Claim(
+            "selection-vanishing", "foundations", "Next Time",
+            "Vanilla recurrent networks have a problem with distance in training that gated ones have less.",
+            published.VANISHING,
+            (
+                Assertion(
+                    "Elman: accuracy with the shortest gap alone minus with the longest alone", of(shorter, "elman"),
+                    above(0.2, at_all=0.0),
+                ),
+                Assertion("LSTM minus Elman, gap of the lecture alone", of(gated, "lstm"), above(0.2, at_all=0.0)),
+                Assertion("GRU minus Elman, gap of the lecture alone", of(gated, "gru"), above(0.2), "contrast"),
+            ),
+            remark="The lecture announces it and measures nothing.",
+        ),
+        Claim(
+            "selection-mixed", "foundations", "Selectional Restrictions; with source 000",
+            "What the long gap alone does not teach a vanilla network, it learns when shorter gaps are seen beside it.",
+            published.SCAFFOLD,
+            (
+                Assertion(
+                    "Elman, gap of the lecture: trained with all gaps minus with it alone", of(gain, "elman"),
+                    above(0.2, at_all=0.0),
+                ),
+                Assertion(
+                    "Elman, gap of the lecture, trained with all gaps", of(accuracy, "elman", MIXED),
+                    above(0.9, at_all=0.6),
+                ),
+                Assertion("GRU, the difference", of(gain, "gru"), above(0.0), "contrast"),
+                Assertion("LSTM, the difference", of(gain, "lstm"), above(0.0), "contrast"),
+                Assertion("Elman, a gap longer than any trained", of(further, "elman"), above(0.6), "contrast"),
+                Assertion("LSTM, a gap longer than any trained", of(further, "lstm"), above(0.6), "contrast"),
+            ),
+            remark="Not a claim of the lecture: our question to it, from source 000, where a long rule is built on "
+            "short constituents.",
+        ),
+    )  # fmt: skip

@@ -1,27 +1,38 @@
-"""The tables of the study of selection: updates until a gap is learned, accuracy at the end and over training."""
+"""The tables of selection: updates until a gap is learned, accuracy at the end and over training; and the numbers on
+which its claims are judged, one value per seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rote.store import Column, FinishedRun, Table
-from rote.studies.foundations.selection_claims import LEARNED, MIXED
-from rote.studies.summaries import BAND, Row, band, bands, collected, grouped, interval_columns
+from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, interval_columns, measured
+from rote.store import Column, Table
 from rote.tasks.selection import SelectionTask
 
 if TYPE_CHECKING:
     from rote.studies.foundations.selection import SelectionConfig
 
+LEARNED = 0.95  # share of items right, from which on a gap is learned
+MIXED = "mixed gaps"
 MODEL = Column("model", "recurrent unit, or order of the n-grams", "label")
 TRAINED = Column("trained", "gaps of the training", "label")
 GAP = Column("gap", "words between noun and object in the test", "label")
 STEP = Column("step", "updates", "label")
+ACCURACY = (
+    MODEL,
+    TRAINED,
+    Column("seed", "random seed of sentences and network", "label"),
+    STEP,
+    GAP,
+    Column("accuracy", "share of items in which objects of the right kind are more probable"),
+)
 
 
-def all_tables(config: SelectionConfig, runs: Sequence[FinishedRun]) -> list[Table]:
-    accuracy = collected(runs)["accuracy"]
-    rows = accuracy.records()
+def all_tables(config: SelectionConfig, tables: Mapping[str, Table]) -> list[Table]:
+    """The study's tables, from that of its measurements."""
+    rows = tables["accuracy"].records()
     networks = _networks(config, rows)
     note = f"{config.seeds} seeds, {config.training.steps} updates, {config.items} items each."
     own = [row for row in rows if row["model"] in config.cells and row["gap"] == longest(config, row["trained"])]
@@ -43,6 +54,7 @@ def all_tables(config: SelectionConfig, runs: Sequence[FinishedRun]) -> list[Tab
 
 
 def longest(config: SelectionConfig, trained: str) -> int:
+    """The longest gap of a training."""
     settings: dict[str, SelectionTask] = config.settings()
     return max(settings[trained].gaps)
 
@@ -54,7 +66,7 @@ def _last(rows: list[Row]) -> list[Row]:
 
 def _networks(config: SelectionConfig, rows: list[Row]) -> Table:
     """One row per model, training and seed: accuracy at the end, by gap, and when the trained gap was learned."""
-    made = []
+    each = []
     gaps = (*sorted({*config.gaps, *config.alone}), config.further)
     for key, group in grouped(rows, ("model", "trained", "seed")).items():
         own = longest(config, key[1])
@@ -62,8 +74,8 @@ def _networks(config: SelectionConfig, rows: list[Row]) -> Table:
         end = {row["gap"]: row["accuracy"] for row in group if row["step"] == over[-1][0]}
         learned = next((step for step, right in over if right > LEARNED), None)
         labels = dict(zip(("model", "trained", "seed"), key, strict=True))
-        found = {"own": end[own], "before": over[0][1], "learned": learned if key[0] in config.cells else None}
-        made.append({**labels, **found, **{f"gap_{gap}": end.get(gap) for gap in gaps}})
+        reached = {"own": end[own], "before": over[0][1], "learned": learned if key[0] in config.cells else None}
+        each.append({**labels, **reached, **{f"gap_{gap}": end.get(gap) for gap in gaps}})
     columns = (
         MODEL, TRAINED, Column("seed", role="label"),
         Column("own", "accuracy at the end with the trained gap, of several the longest"),
@@ -72,7 +84,7 @@ def _networks(config: SelectionConfig, rows: list[Row]) -> Table:
         *(Column(f"gap_{gap}", f"accuracy at the end with a gap of {gap}") for gap in gaps),
     )  # fmt: skip
     options = {"lecture": max(config.alone), "further": config.further}
-    return Table.make("networks", "Every model", columns, made, details=True, options=options)
+    return Table.make("networks", "Every model", columns, each, details=True, options=options)
 
 
 def _outcome(networks: Table, note: str) -> Table:
@@ -104,7 +116,7 @@ def _outcome(networks: Table, note: str) -> Table:
 def _counts(config: SelectionConfig, rows: list[Row], note: str) -> Table:
     names = [f"{order}-gram" for order in config.orders]
     counted = [row for row in rows if row["model"] in names and row["trained"] != MIXED]
-    made = [
+    wide = [
         {
             "gap": gap,
             **{name: band([row["accuracy"] for row in group if row["model"] == name])["mean"] for name in names},
@@ -113,6 +125,46 @@ def _counts(config: SelectionConfig, rows: list[Row], note: str) -> Table:
     ]
     columns = (GAP, *(Column(name, "share of items right, mean over seeds") for name in names))
     return Table.make(
-        "n-grams", "The same by counting", columns, made, place="Selectional Restrictions",
+        "n-grams", "The same by counting", columns, wide, place="Selectional Restrictions",
         note=f"Counted on {config.sentences} sentences with that gap. {note}",
     )  # fmt: skip
+
+
+@measured
+def accuracy(tables: Tables, model: str, trained: str | None = None, column: str = "own") -> Estimate:
+    """The share of items right with the gap of the lecture, or of the training that is named."""
+    return mean(_values(tables, model, trained, column), bounds=(0.0, 1.0))
+
+
+@measured
+def gain(tables: Tables, model: str) -> Estimate:
+    """Accuracy with the longest gap: trained with all gaps minus with that alone."""
+    return paired_difference(_values(tables, model, MIXED, "own"), _values(tables, model, None, "own"))
+
+
+@measured
+def gated(tables: Tables, model: str) -> Estimate:
+    """Accuracy with the longest gap alone: of a cell minus of Elman's network."""
+    return paired_difference(_values(tables, model, None, "own"), _values(tables, "elman", None, "own"))
+
+
+@measured
+def shorter(tables: Tables, model: str) -> Estimate:
+    """Accuracy of training with the shortest gap alone minus with the longest alone."""
+    shortest = min(tables["networks"].column("trained"), key=_number)
+    return paired_difference(_values(tables, model, shortest, "own"), _values(tables, model, None, "own"))
+
+
+def further(tables: Tables, model: str) -> Estimate:
+    """Accuracy of the mixed training with a gap that it never had."""
+    return accuracy(tables, model, MIXED, f"gap_{tables['networks'].options['further']}")
+
+
+def _values(tables: Tables, model: str, trained: str | None, column: str) -> list[float]:
+    """``trained``: None for the longest gap alone, which is the lecture's."""
+    networks = tables["networks"]
+    return column_of(networks, column, model=model, trained=trained or f"gap {networks.options['lecture']}")
+
+
+def _number(trained: str) -> int:
+    return int(trained.removeprefix("gap ")) if trained.startswith("gap ") else 1000

@@ -1,9 +1,8 @@
-"""Language models on sentences, one population per cell, trained as one program: agreement and selection."""
+"""Language models on sentences, all networks of a recipe as one program; and what they expect after a beginning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +12,18 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from rote.models import LanguageModelConfig, StackedLanguageModel
+from rote.models.fitting import fitted
+from rote.tasks.shuffling import ShuffledBatches
 from rote.training import Program, TrainingConfig, choose_device
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+    from rote.recipes import Trained
+    from rote.studies.foundations.sentences import Batches, SentenceRecipe
+
 IGNORED = -100  # a target that cross_entropy leaves out
-Batches = Callable[[int], NDArray[np.int64]]  # step -> tokens [replica, sentence, time], padded with -1
-Measure = Callable[["SentenceProgram"], dict[str, Any]]
+ORDER = 2  # the stream of random numbers that shuffles sentences, beside those of the tasks
 
 
 class SentenceProgram(Program):
@@ -36,10 +39,9 @@ class SentenceProgram(Program):
         training: TrainingConfig,
         seeds: Sequence[int],
         batches: Batches,
-        measure: Measure,
         device: str,
     ) -> None:
-        self.device, self.replicas, self.batches, self.measured = choose_device(device), len(seeds), batches, measure
+        self.device, self.replicas, self.batches = choose_device(device), len(seeds), batches
         self.model = StackedLanguageModel(symbols, model, seeds, training.torch_dtype())
         self.model.to(self.device)
 
@@ -48,22 +50,37 @@ class SentenceProgram(Program):
         tokens = self.batches(step)
         tokens = tokens[:, :, : int((tokens >= 0).sum(2).max())]
         targets = torch.from_numpy(np.where(tokens < 0, IGNORED, tokens)).to(self.device)
-        logits, _ = self.model(self._begun(tokens[:, :, :-1]))
+        logits, _ = self.model(begun(tokens[:, :, :-1]).to(self.device))
         each = cross_entropy(logits.flatten(0, 2), targets.flatten(), ignore_index=IGNORED, reduction="none")
         return each.view(self.replicas, -1).sum(1) / (targets != IGNORED).flatten(1).sum(1)
 
     def measure(self) -> dict[str, Any]:
-        return self.measured(self)
+        """The loss of the first batch."""
+        return {"loss": self.losses(0).tolist()}
 
-    @torch.no_grad()
-    def after(self, prefixes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Probabilities of the word after each prefix, [replica, prefix, word]; all of one length."""
-        logits, _ = self.model(self._begun(prefixes))
-        return np.asarray(logits[:, :, -1].double().softmax(-1).cpu())
 
-    def _begun(self, tokens: NDArray[np.int64]) -> Tensor:
-        begun = np.concatenate([np.zeros((*tokens.shape[:2], 1), dtype=np.int64), np.maximum(tokens, 0)], axis=2)
-        return torch.from_numpy(begun).to(self.device)
+def stacked(trained: Trained, weights: Mapping[str, Any], device: str = "cpu") -> StackedLanguageModel:
+    """The networks of a finished training with these weights."""
+    recipe: SentenceRecipe = trained.recipe
+    symbols, config, replicas = len(recipe.symbols()), recipe.model, len(recipe.members(trained.seeds))
+    model = fitted(
+        lambda: StackedLanguageModel(symbols, config, [0] * replicas, recipe.training.torch_dtype()),
+        weights, trained.run.folder, *(replicas * config.hidden * size for size in (config.hidden, config.embedding)),
+    )  # fmt: skip
+    return model.to(choose_device(device)).eval()
+
+
+@torch.no_grad()
+def after(model: StackedLanguageModel, prefixes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Probabilities of the word after each prefix, [replica, prefix, word]; all of one length."""
+    logits, _ = model(begun(prefixes).to(model.readout.device))
+    return np.asarray(logits[:, :, -1].double().softmax(-1).cpu())
+
+
+def begun(tokens: NDArray[np.int64]) -> Tensor:
+    """With the full stop in front, and in place of padding."""
+    start = np.zeros((*tokens.shape[:2], 1), dtype=np.int64)
+    return torch.from_numpy(np.concatenate([start, np.maximum(tokens, 0)], axis=2))
 
 
 def larger(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
@@ -73,15 +90,5 @@ def larger(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
 
 def shuffled(corpora: NDArray[np.int64], seeds: Sequence[int], batch: int) -> Batches:
     """Each seed's corpus in a new order in every epoch; what does not fill a batch is left out of the epoch."""
-    per_epoch = max(1, corpora.shape[1] // batch)
-
-    @cache
-    def order(epoch: int) -> NDArray[np.int64]:
-        return np.stack([np.random.default_rng((seed, 2, epoch)).permutation(corpora.shape[1]) for seed in seeds])
-
-    def batches(step: int) -> NDArray[np.int64]:
-        epoch, within = divmod(step, per_epoch)
-        chosen = order(epoch)[:, within * batch : (within + 1) * batch]
-        return np.take_along_axis(corpora, chosen[:, :, None], axis=1)
-
-    return batches
+    order = ShuffledBatches(seeds, corpora.shape[1], batch, stream=(ORDER,), drop_last=True)
+    return lambda step: np.take_along_axis(corpora, order(step)[:, :, None], axis=1)

@@ -6,24 +6,44 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rote.claims import Claim, Measurement, above, below
+from rote.claims import Assertion, Claim, above, below
+from rote.laboratory import studies
+from rote.laboratory.aggregate import of
 from rote.models import TextModelConfig
+from rote.recipes import measurements, recipes
 from rote.studies.foundations import published
-from rote.studies.foundations.text_settings import TextConfig, TextTraining
 from rote.studies.foundations.text_study import (
-    CEILING,
     DEVIATIONS,
+    TextBaselines,
+    TextConfig,
+    TextRecipe,
     TextStudy,
-    against,
-    below_the_ceiling,
-    over_baseline,
+    TextTraining,
 )
-from rote.studies.study import studies
+from rote.studies.foundations.text_tables import CEILING, against, below_the_ceiling, over_baseline
 from rote.tasks.text_tasks import TaggingTask
 
 MOST_FREQUENT = "most frequent tag"
 NO_ROOM = f"Where all networks are above {CEILING:g}, as on generated reviews, nothing can be told."
 VARIANTS = ("elman", "elman-both", "elman-both-deep", "lstm-both")
+
+
+@recipes.register("tagging")
+@dataclass(frozen=True)
+class TaggingRecipe(TextRecipe):
+    """Networks that say at every word which part of speech it is."""
+
+    name = kind = "tagging"
+    task: TaggingTask = field(default_factory=TaggingTask)
+
+
+@measurements.register("tagging-baselines")
+@dataclass(frozen=True)
+class TaggingBaselines(TextBaselines):
+    """Each word's most frequent tag, and the most frequent of all."""
+
+    name, kind = "tagging-baselines", "tagging"
+    task: TaggingTask = field(default_factory=TaggingTask)
 
 
 @dataclass(frozen=True)
@@ -37,8 +57,7 @@ class TaggingStudy(TextStudy[TaggingConfig]):
     """Does a tagger gain from reading in both directions and from a second layer, and does it beat counting?"""
 
     name = "tagging"
-    version = 1
-    kind = "tagging"
+    recipe, baselines = TaggingRecipe, TaggingBaselines
     objective = ("networks", "dev", "max")
     place = "Using RNNs; Two Extensions"
     title = "Tagging words"
@@ -80,14 +99,13 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             "A tagger that also reads from right to left does better.",
             published.DEEP,
             (
-                Measurement(
+                Assertion(
                     "Accuracy in test, both directions minus one (Elman), same seed",
-                    lambda tables: against(tables, "elman-both", "elman"), above(0.01, at_all=0.0),
+                    of(against, "elman-both", "elman"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same without packing: the backward direction begins in the padding",
-                    lambda tables: against(tables, "elman-both-unpacked", "elman"), above(0.01, at_all=0.0),
-                    role="contrast",
+                    of(against, "elman-both-unpacked", "elman"), above(0.01, at_all=0.0), "contrast",
                 ),
             ),
             remark="Both directions have twice the units of one. On generated reviews some tags depend on the next "
@@ -98,9 +116,9 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             "A second layer makes the tagger better.",
             published.DEEP,
             (
-                Measurement(
+                Assertion(
                     "Accuracy in test, two layers minus one (Elman, both directions), same seed",
-                    lambda tables: below_the_ceiling(tables, "elman-both-deep", "elman-both"), above(0.005, at_all=0.0),
+                    of(below_the_ceiling, "elman-both-deep", "elman-both"), above(0.005, at_all=0.0),
                 ),
             ),
             remark=NO_ROOM,
@@ -110,17 +128,17 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             "A recurrent network tags words, better than each word's most frequent tag does.",
             published.TAGGING,
             (
-                Measurement(
+                Assertion(
                     "Accuracy in test, LSTM in both directions minus most frequent tag",
-                    lambda tables: over_baseline(tables, "lstm-both", MOST_FREQUENT), above(0.01, at_all=0.0),
+                    of(over_baseline, "lstm-both", MOST_FREQUENT), above(0.01, at_all=0.0),
                 ),
-                Measurement(
-                    "The same of Elman's network in both directions",
-                    lambda tables: over_baseline(tables, "elman-both", MOST_FREQUENT), above(0.0), role="contrast",
+                Assertion(
+                    "The same of Elman's network in both directions", of(over_baseline, "elman-both", MOST_FREQUENT),
+                    above(0.0), "contrast",
                 ),
-                Measurement(
-                    "The same of Elman's network in one direction",
-                    lambda tables: over_baseline(tables, "elman", MOST_FREQUENT), above(0.0), role="contrast",
+                Assertion(
+                    "The same of Elman's network in one direction", of(over_baseline, "elman", MOST_FREQUENT),
+                    above(0.0), "contrast",
                 ),
             ),
             remark="The lecture has no baseline. After few epochs on little data counting may be ahead of them all.",
@@ -130,10 +148,9 @@ class TaggingStudy(TextStudy[TaggingConfig]):
             "A bidirectional tagger that runs over padding is wrong inside, and that costs accuracy.",
             published.PADDED_LOSS,
             (
-                Measurement(
+                Assertion(
                     "Accuracy in test, unpacked minus packed (Elman, both directions), same seed",
-                    lambda tables: below_the_ceiling(tables, "elman-both-unpacked", "elman-both"),
-                    below(-0.005, at_all=0.0),
+                    of(below_the_ceiling, "elman-both-unpacked", "elman-both"), below(-0.005, at_all=0.0),
                 ),
             ),
             remark="The loss leaves padding out in both. That the states are wrong is shown exactly in the study "

@@ -1,4 +1,5 @@
-"""The tables of the studies of text: baselines beside every network, each network, and both over training."""
+"""The tables of the studies of text: baselines beside every network, each network, and both over training; and the
+numbers on which their claims are judged, one value per seed."""
 
 from __future__ import annotations
 
@@ -6,22 +7,35 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rote.claims import mean
+from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.laboratory.aggregate import (
+    BAND,
+    NotMeasuredError,
+    Row,
+    bands,
+    column_of,
+    grouped,
+    interval_columns,
+    interval_values,
+    measured,
+)
 from rote.store import Column, Table
-from rote.studies.summaries import BAND, Row, bands, grouped, interval_columns, interval_values
 from rote.tasks.text_baselines import baselines
 from rote.tasks.text_tasks import Corpus, Kind
 
 BASELINES = "baselines"
+CEILING = 0.995  # share of words
 SCORE = {"classification": "share of texts that are right", "tagging": "share of words that are right"}
 MODEL = Column("model", "baseline, or network", "label")
 
 
 def score(kind: Kind) -> str:
+    """What a number in the tables is."""
     return SCORE.get(kind, "perplexity: exp of the mean loss per word, end of sentence included")
 
 
 def curve_columns(kind: Kind) -> tuple[Column, ...]:
+    """Of the table that has every network over training."""
     return (
         MODEL,
         Column("seed", "random seed", "label"),
@@ -34,13 +48,15 @@ def curve_columns(kind: Kind) -> tuple[Column, ...]:
 
 
 def baseline_table(kind: Kind, corpus: Corpus) -> Table:
+    """What counting gives."""
     columns = (MODEL, Column("dev", score(kind) + ", dev"), Column("test", score(kind) + ", test"))
     rows = [{"model": name, **scores} for name, scores in baselines(kind, corpus).items()]
     return Table.make(BASELINES, "Baselines", columns, rows, note=corpus.note)
 
 
-def all_tables(kind: Kind, title: str, place: str, runs: Mapping[str, Table]) -> list[Table]:
-    counted, curves = runs[BASELINES], runs["curves"]
+def all_tables(kind: Kind, title: str, place: str, tables: Mapping[str, Table]) -> list[Table]:
+    """A study's tables, from those of its measurements."""
+    counted, curves = tables[BASELINES], tables["curves"]
     networks = [_network(key, rows) for key, rows in grouped(curves.records(), ("model", "seed")).items()]
     columns = (
         MODEL,
@@ -76,9 +92,9 @@ def _outcome(kind: Kind, title: str, place: str, counted: Table, networks: list[
         row: Row = {"model": name, "seeds": len(mine), "parameters": mine[0]["parameters"]}
         for part in ("dev", "test"):
             values = [item[part] for item in mine if item[part] is not None]
-            found = mean(values)
-            row |= {part: found.value} if values else {}
-            row |= interval_values(found, part)
+            average = mean(values)
+            row |= {part: average.value} if values else {}
+            row |= interval_values(average, part)
         epochs = [item["best_epoch"] for item in mine]
         rows.append({**row, "best_epoch": sum(epochs) / len(epochs)})
     columns = (
@@ -106,3 +122,33 @@ def _over_training(kind: Kind, curves: Table, counted: Table) -> Table:
         "training", f"Over training: {score(kind)}, dev", columns, rows, figure="text-training", details=True,
         note=counted.note, options={"measure": score(kind), "baselines": lines},
     )  # fmt: skip
+
+
+@measured
+def against(tables: Tables, first: str, second: str, column: str = "test") -> Estimate:
+    """First minus second, seed by seed."""
+    one, other = (column_of(tables["networks"], column, model=name) for name in (first, second))
+    return paired_difference(one, other)
+
+
+@measured
+def below_the_ceiling(tables: Tables, first: str, second: str) -> Estimate:
+    """The same of accuracies in test, unless neither leaves room for a difference."""
+    one, other = (column_of(tables["networks"], "test", model=name) for name in (first, second))
+    if min(*one, *other) > CEILING:
+        raise NotMeasuredError
+    return paired_difference(one, other)
+
+
+@measured
+def over_baseline(tables: Tables, model: str, baseline: str, column: str = "test") -> Estimate:
+    """The model minus the baseline, over seeds."""
+    (counted,) = column_of(tables["outcome"], column, model=baseline)
+    return mean([value - counted for value in column_of(tables["networks"], column, model=model)])
+
+
+@measured
+def best_minus_last(tables: Tables, model: str) -> Estimate:
+    """Accuracy in test with the weights that were best on dev minus that with the last ones."""
+    best, last = (column_of(tables["networks"], name, model=model) for name in ("test", "last_test"))
+    return paired_difference(best, last)

@@ -7,44 +7,103 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from rote.claims import Claim, Source
-from rote.config import at_least
-from rote.errors import UnknownNameError, UsageError
+from rote.config import at_least, not_empty
+from rote.laboratory.study import CELLS_DECIDE, Study, StudyConfig, studies
 from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
-from rote.store import FinishedRun, Request, Run, Table
-from rote.studies.matrix.lessons import TASKS
-from rote.studies.matrix.tables import all_tables
-from rote.studies.study import Progress, Study, studies
+from rote.recipes import Job, Measurement, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
+from rote.studies.foundations.sentences import Batches, SentenceRecipe
+from rote.studies.matrix.cued_tasks import TASKS, CuedTask
+from rote.studies.matrix.matrix_tables import all_tables
 from rote.training import TrainingConfig
 
 SOURCE = Source("100", "across", "Across the sources", "")
 
 
+def model() -> LanguageModelConfig:
+    """One size for all cells."""
+    return LanguageModelConfig(embedding=32, hidden=64, limit=0.3, cell_limit=0.3)
+
+
+def training() -> TrainingConfig:
+    return TrainingConfig(steps=4000, batch=32, optimizer="adam", learning_rate=0.01, clip=1.0, record_every=1000)
+
+
+@recipes.register("matrix")
 @dataclass(frozen=True)
-class MatrixConfig:
+class MatrixRecipe(SentenceRecipe):
+    """Language models of one task's sentences, in which a few symbols, the cue, decide what comes later."""
+
+    name = "matrix"
+    source = SOURCE
+    about = "a sentence begins behind “<start>” or “.”"
+    model: LanguageModelConfig = field(default_factory=model)
+    training: TrainingConfig = field(default_factory=training)
+    task: CuedTask = field(default_factory=CuedTask)
+
+    @property
+    def label(self) -> str:
+        return f"{self.task.name}, {self.model.cell}"
+
+    def members(self, seeds: Sequence[int]) -> list[Mapping[str, int | str]]:
+        return [{"seed": seed, "setting": self.task.name} for seed in seeds]
+
+    def symbols(self) -> tuple[str, ...]:
+        return self.task.symbols()
+
+    def batches(self, seeds: Sequence[int]) -> Batches:
+        import numpy as np
+
+        from rote.studies.foundations.sentence_models import shuffled
+
+        corpora = [self.task.examples(seed).sentences for seed in seeds]
+        shortest = min(map(len, corpora))  # a rule too near the beginning has no context
+        return shuffled(np.stack([corpus[:shortest] for corpus in corpora]), seeds, self.training.batch)
+
+    def sentence(self, seeds: Sequence[int], index: int) -> Sequence[int]:
+        symbols: list[int] = self.task.examples(seeds[index]).sentences[0].tolist()
+        return symbols
+
+
+@measurements.register("matrix")
+@dataclass(frozen=True)
+class MatrixMeasurement(Measurement):
+    """The networks of a task and cell asked in every way."""
+
+    name = "matrix"
+    source = SOURCE
+    jacobians: int = 8  # questions for the gradient flow
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.matrix.matrix_training import measured
+
+        return measured(self, trained[0], progress)
+
+
+@dataclass(frozen=True)
+class MatrixConfig(StudyConfig):
+    seeds: int = 10
     tasks: tuple[str, ...] = TASKS
     cells: tuple[str, ...] = ("elman", "gru", "lstm", "nested_lstm")
-    model: LanguageModelConfig = field(
-        default_factory=lambda: LanguageModelConfig(embedding=32, hidden=64, limit=0.3, cell_limit=0.3)
-    )
-    training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(
-            steps=4000, batch=32, optimizer="adam", learning_rate=0.01, clip=1.0, record_every=1000
-        )
-    )
+    model: LanguageModelConfig = field(default_factory=model)
+    training: TrainingConfig = field(default_factory=training)
     questions: int = 200  # known, and as many new
-    jacobians: int = 8  # questions for the gradient flow
-    seeds: int = 10
+    jacobians: int = 8
 
     def __post_init__(self) -> None:
-        at_least(self, 8, "questions")
         at_least(self, 1, "jacobians", "seeds")
         known_cells(*self.cells)
+        not_empty(self, "tasks", "cells")
         for task in self.tasks:
-            if task not in TASKS:
-                raise UnknownNameError("task of the matrix", task, TASKS)
-        if not self.tasks or not self.cells:
-            raise UsageError("'tasks' and 'cells' of MatrixConfig must each name at least one.")
+            CuedTask(task, self.questions)
+
+    def recipes(self) -> list[MatrixRecipe]:
+        """One for each task and cell, the slowest cell first."""
+        models = [replace(self.model, cell=cell) for cell in reversed(self.cells)]
+        tasks = [CuedTask(task, self.questions) for task in self.tasks]
+        return [MatrixRecipe(model, self.training, task) for task in tasks for model in models]
 
 
 @studies.register("matrix")
@@ -52,7 +111,6 @@ class MatrixStudy(Study[MatrixConfig]):
     """How far does each recurrent unit compose, and how far does it learn by rote, by every analysis?"""
 
     name = "matrix"
-    version = 1
     source = SOURCE
     place = "Not in the sources"
     title = "Every analysis on every cell"
@@ -79,24 +137,12 @@ class MatrixStudy(Study[MatrixConfig]):
         },
         "paper": {},
     }  # fmt: skip
+    fixed: ClassVar[Mapping[str, str]] = CELLS_DECIDE
     default = MatrixConfig()
 
-    def requests(self, config: MatrixConfig) -> list[Request]:
-        """A run for each task and cell, all seeds in one."""
-        return [
-            self.request(
-                f"{task}, {cell}",
-                replace(config, tasks=(task,), cells=(cell,), model=replace(config.model, cell=cell)),
-                range(config.seeds),
-            )
-            for task in config.tasks
-            for cell in reversed(config.cells)  # the slowest first
-        ]
+    def jobs(self, config: MatrixConfig) -> list[Job]:
+        measurement = MatrixMeasurement(config.jacobians)
+        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(range(config.seeds))]
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.matrix.training import train_and_look
-
-        return train_and_look(self.config_of(request), run, progress, device)
-
-    def summarize(self, config: MatrixConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return all_tables(runs)
+    def tables(self, config: MatrixConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return all_tables(measured)

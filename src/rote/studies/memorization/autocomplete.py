@@ -1,26 +1,207 @@
 """Autocomplete models of three recurrent units: source 003, its appendix and all of its figures.
 
-The source trained one network of each; here a run is one network, so that workers and machines can share them and more
-seeds are added to those that are there.
+The source trained one network of each, with Adam on mini-batches of 64 observations of 200 characters of text8, two
+passes. Here a training is one network, so that workers and machines can share them and more seeds are added to those
+that are there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from rote.store import FinishedRun, Request, Run, Table
+from rote.config import at_least
+from rote.errors import SettingError
+from rote.laboratory.study import CELLS_DECIDE, FILLED_IN, Study, StudyConfig, studies
+from rote.models import AutocompleteConfig, SoftmaxConfig
+from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
 from rote.studies.memorization import published
 from rote.studies.memorization.autocomplete_claims import CLAIMS
 from rote.studies.memorization.autocomplete_tables import all_tables
-from rote.studies.memorization.settings import AUTO, PAPER, QUICK, SMOKE, InitialConfig, MemorizationConfig
-from rote.studies.study import Progress, Study, studies
-from rote.studies.summaries import collected
+from rote.tasks.autocomplete import AutocompleteTask
 from rote.tasks.text_files import available
+from rote.training import TrainingConfig
 
-INITIAL = "untrained "  # before the name of a cell: the part of a run that trains nothing
+AUTO = "auto"  # as the text of the task: text8 where it is on this machine, else the one that comes with the package
 PREFIX = 10_000_000  # characters of text8 that the text "auto" takes
+
+
+def training() -> TrainingConfig:
+    """As published."""
+    return TrainingConfig(
+        steps=published.STEPS, batch=published.BATCH, optimizer="adam", learning_rate=0.001, record_every=10
+    )
+
+
+@recipes.register("autocomplete")
+@dataclass(frozen=True)
+class AutocompleteRecipe(Recipe):
+    """A network that reads a text character by character and names, at each, the word that is being typed."""
+
+    name = "autocomplete"
+    source = published.SOURCE
+    view = "autocomplete"
+    unit = "character"
+    measured_inside = "The loss of a mini-batch before its update is known only then, and a curve has 1400 records."
+    task: AutocompleteTask = field(default_factory=AutocompleteTask)
+    model: AutocompleteConfig = field(default_factory=AutocompleteConfig)
+    training: TrainingConfig = field(default_factory=training)
+    softmax: SoftmaxConfig = field(default_factory=SoftmaxConfig)
+
+    @property
+    def label(self) -> str:
+        return self.model.cell
+
+    def snapshots(self) -> set[int]:
+        """Before training and at a few steps on the way, closer at its beginning: to see how the network changed."""
+        steps = self.training.steps
+        return {0, *(steps // 5**power for power in range(1, 4) if steps // 5**power)}
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.studies.memorization.autocomplete_training import AutocompleteProgram, noted
+        from rote.training import train
+
+        noted(self.task, run)
+        (seed,) = run.request.seeds
+        program = AutocompleteProgram(self.task, self.model, self.training, seed, device, softmax=self.softmax)
+        train(program, self.training, run, progress=progress, snapshots=self.snapshots())
+
+    def closed(self) -> str:
+        return ""
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.models import AutocompleteModel
+        from rote.models.fitting import fitted
+        from rote.tasks.alphabet import CHARACTERS
+
+        model, words = self.model, self.task.observations().vocabulary
+        seed, dtype = trained.seeds[index], self.training.torch_dtype()
+        sizes = (model.layers * model.units**2, len(words) * model.units)
+        network = fitted(lambda: AutocompleteModel(model, words, seed, dtype), weights, trained.run.folder, *sizes)
+        return Network(network.eval(), inputs=tuple(CHARACTERS), outputs=tuple(words))
+
+
+@measurements.register("autocomplete")
+@dataclass(frozen=True)
+class AutocompleteMeasurement(Measurement):
+    """A network on the test text, and what it draws on: connectivity and suggestions, before and after training."""
+
+    name = "autocomplete"
+    source = published.SOURCE
+    tested: int | None = None  # observations of the test text; None: all
+    looked_at: int = 16  # of these, how many connectivity is computed for, beside the source's paragraph
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.memorization.autocomplete_training import tested
+
+        return tested(self, trained[0], run, progress, device)
+
+
+@measurements.register("autocomplete-untrained")
+@dataclass(frozen=True)
+class UntrainedMeasurement(Measurement):
+    """How far back a network draws before any training, at the source's size unless said otherwise."""
+
+    name = "autocomplete-untrained"
+    source = published.SOURCE
+    model: AutocompleteConfig = field(default_factory=AutocompleteConfig)
+    words: int = published.WORDS
+    characters: int = 100  # of the paragraph, from its beginning
+
+    @property
+    def label(self) -> str:
+        return self.model.cell
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.memorization.autocomplete_training import untrained
+
+        return untrained(self, run.request.seeds[0], device)
+
+
+@measurements.register("autocomplete-text")
+@dataclass(frozen=True)
+class TextMeasurement(Measurement):
+    """What text it is, and how far counting gets: no network."""
+
+    name = "autocomplete-text"
+    source = published.SOURCE
+    task: AutocompleteTask = field(default_factory=AutocompleteTask)
+    tested: int | None = None
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.memorization.autocomplete_training import counted
+
+        return counted(self, run)
+
+
+@dataclass(frozen=True)
+class InitialConfig:
+    """Networks that are looked at before any training."""
+
+    units: int = published.UNITS
+    layers: int = 2  # of GRU and LSTM; the Nested LSTM has one
+    words: int = published.WORDS
+    seeds: int = 5
+    characters: int = 100
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "units", "layers", "words", "seeds")
+        if not 60 <= self.characters <= len(published.PARAGRAPH):
+            raise SettingError(
+                "characters",
+                f"must lie in 60 to {len(published.PARAGRAPH)}, the paragraph's length. Got {self.characters}.",
+            )
+
+    def measurement(self, cell: str) -> UntrainedMeasurement:
+        model = AutocompleteConfig(cell, self.units, 1 if cell == "nested_lstm" else self.layers)
+        return UntrainedMeasurement(model, self.words, self.characters)
+
+
+@dataclass(frozen=True)
+class MemorizationConfig(StudyConfig):
+    seeds: int = 1
+    task: AutocompleteTask = field(default_factory=AutocompleteTask)
+    model: AutocompleteConfig = field(default_factory=AutocompleteConfig)  # its cell: see ``cells``
+    training: TrainingConfig = field(default_factory=training)
+    softmax: SoftmaxConfig = field(default_factory=SoftmaxConfig)
+    cells: tuple[str, ...] = tuple(published.CELLS)
+    nested_layers: int = 1  # of the Nested LSTM, where the others have model.layers
+    tested: int | None = None
+    looked_at: int = 16
+    initial: InitialConfig = field(default_factory=InitialConfig)
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "seeds", "nested_layers", "tested", "looked_at")
+        if not self.cells or not set(self.cells) <= set(published.CELLS):
+            raise SettingError("cells", f"must name some of {', '.join(published.CELLS)}. Got {self.cells}.")
+
+    def unused(self) -> dict[str, str]:
+        others, nested = set(self.cells) - {"nested_lstm"}, "nested_lstm" in self.cells
+        unused = {} if nested else {"nested_layers": "there is no nested_lstm among 'cells'."}
+        only = "the Nested LSTM has 'nested_layers', before training one, and there is no other among 'cells'."
+        return unused | ({} if others else dict.fromkeys(("model.layers", "initial.layers"), only))
+
+    def recipe(self, cell: str) -> AutocompleteRecipe:
+        layers = self.nested_layers if cell == "nested_lstm" else self.model.layers
+        return AutocompleteRecipe(self.task, replace(self.model, cell=cell, layers=layers), self.training, self.softmax)
+
+
+SMOKE: Mapping[str, object] = {
+    "task.text": "bundled", "task.characters": 40_000, "task.words": 400, "task.length": 100, "model.units": 16,
+    "model.layers": 1, "training.steps": 12, "training.batch": 16, "training.record_every": 4, "tested": 8,
+    "looked_at": 2, "initial.units": 24, "initial.layers": 1, "initial.words": 100, "initial.seeds": 2,
+    "initial.characters": 60, "seeds": 2,
+}  # fmt: skip
+QUICK: Mapping[str, object] = {
+    "task.text": AUTO, "task.words": 2000, "task.length": 100, "model.units": 64, "model.layers": 1,
+    "softmax.kind": "sampled", "softmax.samples": 256, "training.steps": 500, "training.batch": 32,
+    "training.learning_rate": 0.01, "training.schedule": "exponential", "training.decay": 0.2,
+    "training.decay_every": 500, "training.clip": 1.0, "training.record_every": 25, "tested": 320, "looked_at": 12,
+    "initial.characters": 80, "seeds": 5,
+}  # fmt: skip
 
 
 @studies.register("autocomplete")
@@ -28,7 +209,6 @@ class AutocompleteStudy(Study[MemorizationConfig]):
     """Which recurrent units use the words before, and which only the letters of the word that they complete?"""
 
     name = "autocomplete"
-    version = 1
     source = published.SOURCE
     place = "All figures, appendix"
     title = "Autocomplete with GRU, LSTM and Nested LSTM"
@@ -51,12 +231,12 @@ class AutocompleteStudy(Study[MemorizationConfig]):
         "falling learning rate, learning from 256 sampled words instead of all (tested exactly): seconds of training "
         "where the source had hours. The word 'grammar' is not in that vocabulary.",
     )
-    claims = CLAIMS
-    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": SMOKE, "quick": QUICK, "paper": PAPER}
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": SMOKE, "quick": QUICK, "paper": {}}
+    fixed: ClassVar[Mapping[str, str]] = {**CELLS_DECIDE, **FILLED_IN}
     default = MemorizationConfig()
+    claims = CLAIMS
 
-    def resolve(self, preset: str, overrides: Mapping[str, object]) -> MemorizationConfig:
-        config = super().resolve(preset, overrides)
+    def completed(self, config: MemorizationConfig, overrides: Mapping[str, object]) -> MemorizationConfig:
         if config.task.text != AUTO:
             return replace(config, task=config.task.resolved())
         wanted = PREFIX if config.task.characters is None else config.task.characters
@@ -67,33 +247,18 @@ class AutocompleteStudy(Study[MemorizationConfig]):
     def prepare(self, config: MemorizationConfig) -> None:
         config.task.observations()
 
-    def requests(self, config: MemorizationConfig) -> list[Request]:
-        """The slowest first. A run's settings are those that it depends on, so that other studies' choices find it."""
-        alone = replace(config, initial=InitialConfig(), seeds=1)
+    def jobs(self, config: MemorizationConfig) -> list[Job]:
+        """Those of the slowest networks first."""
+        tested = AutocompleteMeasurement(config.tested, config.looked_at)
         trained = [
-            self.request(cell, replace(alone, cells=(cell,)), (seed,))
+            tested.of(*config.recipe(cell).jobs((seed,)))
             for seed in range(config.seeds) for cell in reversed(config.cells)
         ]  # fmt: skip
-        default = MemorizationConfig()
-        text = replace(default, task=config.task, tested=config.tested)
         untrained = [
-            self.request(INITIAL + cell, replace(default, initial=replace(config.initial, seeds=1)), (seed,))
+            config.initial.measurement(cell).of(seeds=(seed,))
             for seed in range(config.initial.seeds) for cell in config.cells
         ]  # fmt: skip
-        return [*trained, *untrained, self.request("text", text, ())]
+        return [*trained, *untrained, TextMeasurement(config.task, config.tested).of(seeds=())]
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.memorization import autocomplete_runs as made
-
-        config = self.config_of(request)
-        if request.part == "text":
-            return made.text_tables(config, run)
-        (seed,) = request.seeds
-        if request.part.startswith(INITIAL):
-            return made.initial_tables(config, request.part.removeprefix(INITIAL), seed, device)
-        return made.model_tables(config, request.part, seed, run, progress, device)
-
-    def summarize(self, config: MemorizationConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        order = {cell: place for place, cell in enumerate(config.cells)}
-        ordered = sorted(runs, key=lambda run: order.get(run.record.request.part.removeprefix(INITIAL), len(order)))
-        return all_tables(collected(ordered))
+    def tables(self, config: MemorizationConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return all_tables(measured, [published.CELLS[cell] for cell in config.cells])

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rote.claims import proportion
+from rote.laboratory.aggregate import BAND, Row, band, bands, grouped, interval_columns
 from rote.store import Column, Table
 from rote.studies.memorization import published
-from rote.studies.memorization.autocomplete_networks import TEXTS, networks, plateau
-from rote.studies.memorization.measures import Words
-from rote.studies.memorization.tables import CELL, POINT, SEED, share_table, summary_table
-from rote.studies.summaries import BAND, Row, band, bands, grouped
+from rote.studies.memorization.previous_words import (
+    CELL,
+    KNOWN,
+    NETWORK,
+    NORMS,
+    POINT,
+    REACH,
+    SEED,
+    SET,
+    SHARE,
+    STEP,
+    TOP,
+    Words,
+    over_seeds,
+    share_table,
+    summary_table,
+)
 
 COUNTING = "counting, no memory"
 SHOWN = ("as published", "corrected")
@@ -20,16 +34,20 @@ MEASURES = (
     ("accuracy", "accuracy", 1),
     ("corrected", "accuracy on words of the vocabulary", None),
 )
+LEFT = 0.95  # of the loss of knowing only frequencies: below it a network has left the plateau
+TEXTS = {"paragraph": "the paragraph", "test text": "the test text"}
+VIEWS = [(when, text, norm) for when in ("untrained", "trained") for text in TEXTS for norm in NORMS]
 SITUATION_MEANS = {
     "suggestions": "of the first seed: the likeliest words and their probabilities",
     "rank": "of the target among all words, the middle one of the seeds; empty where it is outside the vocabulary",
 }
 
 
-def all_tables(tables: Mapping[str, Table]) -> list[Table]:
-    """From the collected tables of the runs; each says which text it is from."""
-    note = tables["text"].note
-    made = [
+def all_tables(measured: Mapping[str, Table], cells: Sequence[str]) -> list[Table]:
+    """The study's tables, ``cells`` in their order; each says which text it is from."""
+    tables = {name: _by_cell(table, cells) for name, table in measured.items()}
+    all_networks, note = _networks(tables), tables["text"].note
+    about_networks = [
         _configurations(tables),
         _test(tables),
         _summary(tables),
@@ -40,30 +58,37 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
         *_shares(tables["shares"]),
         _paragraph(tables["paragraph"]),
         _outside(tables["hits"]),
-        plateau(tables),
-        networks(tables),
+        _plateau(all_networks, tables["text"].column("loss")[0]),
+        all_networks,
         tables["words"],
         tables["hits"],
         *_letters(tables["paragraph"]),
         replace(tables["situations"], details=True),
         tables["initial-lags"],
     ]
-    return [tables["text"], *(replace(table, note=f"{table.note} {note}".strip()) for table in made)]
+    return [tables["text"], *(replace(table, note=f"{table.note} {note}".strip()) for table in about_networks)]
+
+
+def _by_cell(table: Table, cells: Sequence[str]) -> Table:
+    """The rows of one cell after those of another; the slowest were measured first."""
+    if CELL not in table.columns:
+        return table
+    place = table.columns.index(CELL)
+    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: cells.index(row[place]))))
 
 
 def _configurations(tables: Mapping[str, Table]) -> Table:
     """Ours, and the networks at the source's size that are looked at before training."""
-    rows = []
+    parts, rows = ("embedding", "recurrent", "dense"), []
     for name, what in (("sizes", "trained"), ("initial-sizes", "untrained only")):
         for (cell,), group in grouped(tables[name].records(), ("cell",)).items():
             first = group[0]
-            parts = dict(zip(("embedding", "recurrent", "dense"), published.PARAMETERS[cell], strict=True))
+            said = zip(parts, published.PARAMETERS[cell], strict=True)
             rows.append(
                 {
                     "networks": what, "cell": cell, "units": first["units"], "layers": first["layers"],
-                    "depth": published.DEPTH[cell],
-                    **{part: first[part] for part in parts},
-                    **{f"{part}_published": value for part, value in parts.items()},
+                    "depth": published.DEPTH[cell], **{part: first[part] for part in parts},
+                    **{f"{part}_published": value for part, value in said},
                 }
             )  # fmt: skip
     columns = (
@@ -74,7 +99,7 @@ def _configurations(tables: Mapping[str, Table]) -> Table:
         Column("depth", "memory cells inside each other", "label"),
         *(
             column
-            for part in ("embedding", "recurrent", "dense")
+            for part in parts
             for column in (Column(part, "parameters"), Column(f"{part}_published", "at 600 units", "published"))
         ),
     )
@@ -85,9 +110,9 @@ def _test(tables: Mapping[str, Table]) -> Table:
     rows: list[Row] = []
     for (cell,), group in grouped(tables["test"].records(), ("cell",)).items():
         for name, title, place in MEASURES:
-            found = band([row[name] for row in group], (0.0, 1.0) if "accuracy" in title else None)
+            over = band([row[name] for row in group], (0.0, 1.0) if "accuracy" in title else None)
             said = None if place is None else published.TEST[cell][place]
-            rows.append({"cell": cell, "measure": title, **found, "published": said})
+            rows.append({"cell": cell, "measure": title, **over, "published": said})
     (text,) = tables["text"].records()
     rows.append({"cell": COUNTING, "measure": "cross entropy", "mean": text["loss"]})
     counts = [row for row in tables["counting"].records() if row["top"] == 1]
@@ -131,42 +156,33 @@ def _initial(lags: Table) -> Table:
 
 def _situations(table: Table) -> Table:
     """Over seeds: the middle rank, means of the others; the suggestions are those of the first seed."""
-    found = []
+    rows = []
     for group in grouped(table.records(), ("output", "cell")).values():
         ranks = sorted(row["rank"] for row in group if row["rank"] is not None)
-        means = {
-            name: band([row[name] for row in group])["mean"]
-            for name in ("chance", "share_squared", "share_l2", "words_squared", "words_l2")
-        }
-        found.append({**group[0], "seeds": len(group), "rank": ranks[len(ranks) // 2] if ranks else None, **means})
+        averaged = ("chance", "share_squared", "share_l2", "words_squared", "words_l2")
+        means = {name: band([row[name] for row in group])["mean"] for name in averaged}
+        rows.append({**group[0], "seeds": len(group), "rank": ranks[len(ranks) // 2] if ranks else None, **means})
     columns = [replace(column, about=SITUATION_MEANS.get(column.name, column.about)) for column in table.columns]
-    columns[columns.index(SEED)] = Column("seeds", "networks", "label")
+    columns[columns.index(SEED)] = BAND[0]
     return Table.make(
-        "situations-summary", "The situations of the text", columns, found, place="Connectivity figure",
+        "situations-summary", "The situations of the text", columns, rows, place="Connectivity figure",
         note="Ranks are among all outputs; a word outside the vocabulary has none. What the first suggestion draws on, "
         "where the word is outside the vocabulary.",
     )  # fmt: skip
 
 
 def _training(curves: Table) -> Table:
-    rows: list[Row] = []
-    for (cell, step), group in grouped(curves.records(), ("cell", "step")).items():
-        minutes = sum(row["minutes"] for row in group) / len(group)
-        rows += [
-            {"cell": cell, "set": part, "step": step, "minutes": minutes, **band([row[part] for row in group])}
-            for part in ("train", "valid")
-        ]
-    columns = (
-        CELL,
-        Column("set", "train or valid", "label"),
-        Column("step", "mini-batches", "label"),
-        Column("minutes", "of training, mean over seeds", "label"),
-        *BAND,
-    )
+    rows = [
+        {"cell": cell, "set": part, "step": step, **band([row[part] for row in group])}
+        for (cell, step), group in grouped(curves.records(), ("cell", "step")).items()
+        for part in ("train", "valid")
+    ]
+    columns = (CELL, SET, STEP, *BAND)
     return Table.make(
         "training", "Cross entropy over training", columns, rows, place="Training graph", details=True,
-        figure="memorization-training", options={"time": "minutes"},
-        note="Training and validation apart: the source's curves are a mixture of both. Bands: 95 % intervals.",
+        figure="memorization-training",
+        note="Training and validation apart: the source's curves are a mixture of both. Bands: 95 % intervals. How "
+        "long a network took is in the record of its run.",
     )  # fmt: skip
 
 
@@ -175,27 +191,22 @@ def _accuracy(tables: Mapping[str, Table]) -> Table:
     rows: list[Row] = []
     networks = [row for row in tables["hits"].records() if row["counted"] in SHOWN and row["positions"]]
     for (counted, cell, top, k), group in grouped(networks, ("counted", "cell", "top", "k")).items():
-        found = band([row["hits"] / row["positions"] for row in group], (0.0, 1.0))
-        ends = {"low": found.get("low"), "high": found.get("high")}
-        rows.append(
-            {"counted": counted, "cell": cell, "top": top, "k": k, "accuracy": found["mean"], **ends,
-             "seeds": found["seeds"], "positions": group[0]["positions"]}
-        )  # fmt: skip
+        over = band([row["hits"] / row["positions"] for row in group], (0.0, 1.0))
+        labels = {"counted": counted, "cell": cell, "top": top, "k": k, "positions": group[0]["positions"]}
+        rows.append({**labels, **over, "accuracy": over["mean"]})
     for row in tables["counting"].records():
         if row["positions"]:
             share = proportion(row["hits"], row["positions"])
-            counts = {"positions": row["positions"], "accuracy": share.value, "low": share.low, "high": share.high}
-            rows.append({**{name: row[name] for name in ("counted", "top", "k")}, "cell": COUNTING, **counts})
+            rows.append({**row, "cell": COUNTING, "accuracy": share.value, "low": share.low, "high": share.high})
     columns = (
         Column("counted", "as published: padding and unknown words count; corrected: neither", "label"),
         CELL,
-        Column("top", "the word must be among so many suggestions", "label"),
-        Column("k", "characters of the word that are known", "label"),
-        Column("seeds", "networks", "label"),
+        TOP,
+        KNOWN,
+        BAND[0],
         Column("positions", "characters of the test text", "label"),
         Column("accuracy", "mean over seeds"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of it"),
+        *interval_columns(),
     )
     return Table.make(
         "accuracy", "Accuracy by known characters", columns, rows, place="Accuracy graph", details=True,
@@ -208,7 +219,7 @@ def _shares(shares: Table) -> list[Table]:
     trained = [row for row in shares.records() if row["when"] == "trained"]
     return [
         share_table([row for row in trained if row["text"] == name], "", f"share-{name.split()[0]}", title)
-        for name, title in TEXTS
+        for name, title in TEXTS.items()
     ]
 
 
@@ -225,56 +236,95 @@ def _letters(paragraph: Table) -> list[Table]:
     for (cell, seed), group in grouped(paragraph.records(), ("cell", "seed")).items():
         suggested = {row["output"] for row in group if "grammar" in row["suggestions"]}
         for number, start in enumerate(_starts("grammar")):
-            found = [letters for letters in range(len(" grammar")) if start + letters in suggested]
-            rows.append({"cell": cell, "seed": seed, "occurrence": number + 1, "letters": min(found, default=None)})
+            enough = [letters for letters in range(len(" grammar")) if start + letters in suggested]
+            rows.append({"cell": cell, "seed": seed, "occurrence": number + 1, "letters": min(enough, default=None)})
     about = Column("occurrence", "of grammar in the paragraph", "label")
     letters = Column("letters", "fewest letters with which it is among the three suggestions; empty: never")
-    summary = [
-        {
-            "cell": cell, "occurrence": occurrence, "never": sum(row["letters"] is None for row in group),
-            **band([row["letters"] for row in group]),
-        }
-        for (cell, occurrence), group in grouped(rows, ("cell", "occurrence")).items()
-    ]  # fmt: skip
     never = Column("never", "networks that never suggest it; the mean is over the others")
+    summary = []
+    for (cell, occurrence), group in grouped(rows, ("cell", "occurrence")).items():
+        needed = [row["letters"] for row in group]
+        summary.append({"cell": cell, "occurrence": occurrence, "never": needed.count(None), **band(needed)})
     return [
         Table.make("letters-needed", "Letters of grammar that are needed", (CELL, about, never, *BAND), summary),
-        Table.make("letters", letters.about, (CELL, SEED, about, letters), rows, details=True),
+        Table.make("letters", letters.about, (*NETWORK, about, letters), rows, details=True),
     ]
 
 
 def _starts(name: str) -> list[int]:
+    """The characters of the paragraph at which a word begins."""
     words = Words.find(published.PARAGRAPH)
-    found = [number for number, word in enumerate(words.names) if word == name]
-    return [int((words.of == number).argmax()) for number in found]
+    return [int((words.of == number).argmax()) for number, word in enumerate(words.names) if word == name]
 
 
 def _outside(hits: Table) -> Table:
     """The same for every network: it is a property of the text."""
-    rows = hits.where(top=1, cell=hits.column("cell")[0], seed=hits.column("seed")[0]).records()
-    found = []
-    for (k,), group in grouped(rows, ("k",)).items():
+    mine = hits.where(top=1, cell=hits.column("cell")[0], seed=hits.column("seed")[0]).records()
+    rows = []
+    for (k,), group in grouped(mine, ("k",)).items():
         positions = {row["counted"]: row["positions"] for row in group}
-        inside, outside, counted = (
-            positions["corrected"],
-            positions["outside the vocabulary"],
-            positions["as published"],
-        )
+        outside, counted = positions["outside the vocabulary"], positions["as published"]
+        padding = counted - positions["corrected"] - outside
         if counted:
-            found.append(
-                {
-                    "k": k, "counted": counted, "padding": counted - inside - outside, "outside": outside,
-                    "limit": inside / counted,
-                }
-            )  # fmt: skip
+            limit = positions["corrected"] / counted
+            rows.append({"k": k, "counted": counted, "padding": padding, "outside": outside, "limit": limit})
     columns = (
-        Column("k", "characters of the word that are known", "label"),
+        KNOWN,
         Column("counted", "positions as the source counts them"),
         Column("padding", "of these: padding of batches of 16"),
         Column("outside", "of these: words outside the vocabulary"),
         Column("limit", "the highest accuracy that is possible as the source counts"),
     )
     return Table.make(
-        "outside", "What of the accuracy graph no model can get right", columns, found, place="Accuracy graph",
+        "outside", "What of the accuracy graph no model can get right", columns, rows, place="Accuracy graph",
         note="Curves as published fall with many known characters because fewer of the long words are outputs.",
     )  # fmt: skip
+
+
+def _plateau(networks: Table, loss: float) -> Table:
+    rows = []
+    for (cell,), group in grouped(networks.records(), ("cell",)).items():
+        left = [row["left"] for row in group]
+        rows.append({"cell": cell, "never": left.count(None), **band(left)})
+    columns = (CELL, Column("never", "networks that did not leave it"), *BAND)
+    return Table.make(
+        "plateau", "Mini-batches until a network has left the plateau of frequencies", columns, rows,
+        place="Not in the source",
+        note=f"First record with a validation loss below {LEFT:.0%} of {loss:.2f} nats, the loss of knowing "
+        "only how frequent words are. In the source's own curves the GRU stays there for 2300 mini-batches.",
+    )  # fmt: skip
+
+
+def _networks(tables: Mapping[str, Table]) -> Table:
+    """One row per trained network, with everything that is one number: what the claims are judged by."""
+    (loss,) = tables["text"].column("loss")
+    curves = grouped(tables["curves"].records(), ("cell", "seed"))
+    shares = grouped(tables["shares"].records(), ("cell", "seed", "when", "text", "norm"))
+    rows = []
+    for row in tables["test"].records():
+        key = (row["cell"], row["seed"])
+        left = next((record["step"] for record in curves[key] if record["valid"] < LEFT * loss), None)
+        over = {
+            view(measure, *one): over_seeds(shares[(*key, *one)], measure)["mean"]
+            for one in VIEWS for measure in (SHARE, REACH)
+        }  # fmt: skip
+        rows.append({**row, "left": left, **over})
+    columns = (
+        *NETWORK,
+        *(replace(column, role="measured") for column in tables["test"].columns[2:]),
+        Column("left", "mini-batches until it left the plateau"),
+        *(Column(view(measure, *one)) for one in VIEWS for measure in (SHARE, REACH)),
+    )
+    return Table.make("networks", "Every network", columns, rows, details=True)
+
+
+def view(measure: str, when: str, text: str, norm: str) -> str:
+    """The column of the table networks: "share trained paragraph squared"."""
+    return f"{measure.split()[0]} {when} {text} {norm}"
+
+
+def accuracy_over(rows: Sequence[Row], known: range) -> float:
+    """Accuracy of one network's rows over several numbers of known characters."""
+    mine = [row for row in rows if row["k"] in known]
+    positions = sum(row["positions"] for row in mine)
+    return sum(row["hits"] for row in mine) / positions if positions else float("nan")

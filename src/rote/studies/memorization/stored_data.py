@@ -7,14 +7,23 @@ nearForm, MIT license: see stored.LICENSE). ``stored.npz`` holds them without lo
 
 Connectivity as stored is the *squared* norm of the gradient with respect to the one-hot input; the article's formula
 has the norm.
+
+How many positions stand behind its accuracy curves is worked out from their eight decimals. A stored value is hits /
+positions, and the values for top 1, 2 and 3 have the same positions. Only few denominators fit all three. Positions can
+only become fewer with more known characters, and the three models were tested on one test set, so of several
+denominators those are taken that differ least between the models. With no known character there is one position per
+word, and the nine values have one denominator in common: the words of the test set. That the denominators then *differ*
+between models is the defect: padding at the end of a batch was counted as known characters of the last word
+(summary/context_accuracy.py of the source adds one for everything but a space), and how much of it there is depends on
+how observations happened to be put into batches.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
-import gzip
 import io
+import itertools
 import json
 import sys
 from dataclasses import dataclass, fields
@@ -27,11 +36,14 @@ from numpy.typing import NDArray
 from rote.errors import DamagedFileError, UsageError
 from rote.store.files import reading, write_atomically
 from rote.studies.memorization.published import CELLS, PARAGRAPH
+from rote.tasks.compressed import content
 
 HERE = Path(__file__).with_name("stored.npz")
 MODELS = tuple(CELLS.values())
 MATRICES = {"GRU": "connectivity_gru.json", "LSTM": "connectivity_lstm.json", "Nested LSTM": "connectivity_nlstm.json"}
 SETS = ("train", "valid")
+ROUNDING = 5e-9  # of eight decimals
+MOST = 2_000_000  # words that a test set may have
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,40 @@ def load() -> Stored:
         smooth=packed["smooth"] / 1000,
         lengths=packed["lengths"],
     )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """[model, known characters], and [model, top, known characters] for the hits."""
+
+    positions: NDArray[np.int64]
+    hits: NDArray[np.int64]
+
+    def pooled(self, model: int, known: range, top: int = 0) -> tuple[int, int]:
+        """Hits and positions over several numbers of known characters."""
+        chosen = slice(known.start, known.stop)
+        return int(self.hits[model, top, chosen].sum()), int(self.positions[model, chosen].sum())
+
+
+def derive(accuracy: NDArray[np.float64]) -> Counts:
+    """From accuracy [model, top, known], up to the last number of known characters at which anything was right."""
+    known = int((accuracy[:, 0] > 0).all(0).sum())
+    words = int(denominators(accuracy[:, :, 0].ravel(), MOST)[0])
+    positions = np.full((len(accuracy), known), words)
+    for k in range(1, known):
+        fitting = [denominators(accuracy[m, :, k], int(positions[m, k - 1])) for m in range(len(accuracy))]
+        positions[:, k] = min(itertools.product(*fitting), key=lambda some: max(some) - min(some))
+    hits = np.rint(accuracy[:, :, :known] * positions[:, None]).astype(np.int64)
+    return Counts(positions, hits)
+
+
+def denominators(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Every whole number up to ``most`` of which all the rounded values are whole parts, the smallest first."""
+    fitting = np.arange(1, most + 1)
+    for value in values:
+        part = value * fitting
+        fitting = fitting[np.abs(part - np.rint(part)) <= ROUNDING * fitting + 1e-9]
+    return fitting
 
 
 def write(stored: Stored, path: Path) -> None:
@@ -124,7 +170,7 @@ def _column(rows: list[dict[str, str]], model: str, part: str, name: str) -> lis
 def _text(path: Path) -> str:
     zipped = path.with_name(path.name + ".gz")
     with reading(path):
-        return gzip.decompress(zipped.read_bytes()).decode() if zipped.exists() else path.read_text()
+        return content(zipped if zipped.exists() else path).decode()
 
 
 def _whole(values: NDArray[np.float64], parts: int, kind: Any) -> NDArray[Any]:

@@ -1,41 +1,47 @@
-"""The tables of stored-connectivity: what the source's stored matrices and curves say, worked out anew."""
+"""The tables of stored-connectivity, what the source's stored matrices and curves say, worked out anew; and the numbers
+on which its claims are judged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.claims import proportion
+from rote.claims import Estimate, Tables, difference, paired_difference, proportion
+from rote.laboratory.aggregate import Row, grouped, interval_columns
 from rote.store import Column, Table
-from rote.studies.memorization import measures, published
-from rote.studies.memorization.measures import Words
-from rote.studies.memorization.stored_accuracy import Counts, derive, difference_of_shares
-from rote.studies.memorization.stored_data import MODELS, SETS, Stored
-from rote.studies.memorization.tables import (
+from rote.studies.memorization import published
+from rote.studies.memorization.previous_words import (
     CELL,
+    KNOWN,
     NORM,
     NORMS,
+    OUTPUT,
     REACH,
-    SEED,
+    SET,
     SHARE,
+    STEP,
+    TOP,
     Looked,
     Profile,
     Suggestions,
+    Words,
     paragraph_table,
     share_table,
-    situation_rows,
     situation_table,
     summary_table,
-    word_rows,
     word_table,
 )
-from rote.studies.summaries import Row
+from rote.studies.memorization.stored_data import MODELS, SETS, Counts, Stored, derive
 
 PLATEAU = 7.5  # nats: below it a model has left the plateau at which it only knows how frequent words are
-LAST = 1000  # mini-batches
+LAST, MILESTONES = 1000, (1000, 4000, published.EPOCH)  # mini-batches
+KEYS = ("gru", "lstm", "nested")  # of the models, in names of columns
+READ = "read from the stored results of one network of each cell; no interval"
+OUTSIDE = 4  # the rank of a word that is not among the three suggestions
 ONE_NETWORK = "One network of each cell and one paragraph, as published: no interval says how another would come out."
 
 
@@ -49,10 +55,10 @@ def all_tables(stored: Stored) -> list[Table]:
     by_known = [row for labels, profile in profiles for row in profile.rows(labels)]
     return [
         summary_table(by_known, f"{ONE_NETWORK} The single numbers that the source wished for."),
-        _unseeded(situation_table((row for one in networks for row in situation_rows(one, words)), ONE_NETWORK)),
-        _unseeded(paragraph_table(networks, words, ONE_NETWORK)),
+        situation_table(networks, words, ONE_NETWORK, (CELL,)),
+        paragraph_table(networks, words, ONE_NETWORK, (CELL,)),
         share_table(by_known, ONE_NETWORK),
-        _unseeded(word_table((row for network in networks for row in word_rows(network, words)), ONE_NETWORK)),
+        word_table(networks, words, ONE_NETWORK, (CELL,)),
         _outputs(profiles, words),
         _accuracy(stored, counts),
         _compared(counts),
@@ -71,15 +77,8 @@ def looked_at(stored: Stored, model: str, words: Words) -> Looked:
         best.index(target) + 1 if target in best else None for best, target in zip(suggested, targets, strict=True)
     ]
     known = [None if rank is None else best[rank - 1] for rank, best in zip(ranks, chances, strict=True)]
-    values = {"squared": squared, "l2": measures.as_norm(squared)}
+    values = {"squared": squared, "l2": np.sqrt(squared)}
     return Looked({"cell": model, "seed": None}, values, Suggestions(suggested, chances, ranks, known))
-
-
-def _unseeded(table: Table) -> Table:
-    """Without the column of seeds, which nobody knows."""
-    kept = [column for column in table.columns if column != SEED]
-    rest = {name: getattr(table, name) for name in ("place", "note", "figure", "details", "options")}
-    return Table.make(table.name, table.title, kept, table.records(), **rest)
 
 
 def _outputs(profiles: list[tuple[Row, Profile]], words: Words) -> Table:
@@ -92,7 +91,7 @@ def _outputs(profiles: list[tuple[Row, Profile]], words: Words) -> Table:
     columns = (
         CELL,
         NORM,
-        Column("output", "character of the paragraph", "label"),
+        OUTPUT,
         Column("word", "number of its word", "label"),
         Column("k", "known characters of it", "label"),
         Column(SHARE),
@@ -107,13 +106,13 @@ def _accuracy(stored: Stored, counts: Counts) -> Table:
         row: dict[str, Any] = {"cell": MODELS[model], "top": top + 1, "k": k, "accuracy": float(accuracy)}
         if k < counts.positions.shape[1]:
             hits, positions = int(counts.hits[model, top, k]), int(counts.positions[model, k])
-            found = proportion(hits, positions)
-            row |= {"hits": hits, "positions": positions, "low": found.low, "high": found.high}
+            share = proportion(hits, positions)
+            row |= {"hits": hits, "positions": positions, "low": share.low, "high": share.high}
         rows.append(row)
     columns = (
         CELL,
-        Column("top", "the word must be among so many suggestions", "label"),
-        Column("k", "characters of the word that are known", "label"),
+        TOP,
+        KNOWN,
         Column("accuracy", "as stored", "published"),
         Column("hits", "worked out from the eight decimals"),
         Column("positions", "worked out from the eight decimals"),
@@ -145,11 +144,10 @@ def _compared(counts: Counts) -> Table:
             }
         )  # fmt: skip
     columns = (
-        Column("k", "characters of the word that are known", "label"),
+        KNOWN,
         *(Column(f"accuracy_{key}", f"{model}, top 1", "published") for key, model in zip(KEYS, MODELS, strict=True)),
         Column("difference", "GRU minus LSTM"),
-        Column("low", "lower end of its 95 % interval"),
-        Column("high", "upper end of it"),
+        *interval_columns(),
         *(Column(f"positions_{key}", f"counted for {model}") for key, model in zip(KEYS, MODELS, strict=True)),
         Column("padding", "largest difference of positions: padding that was counted, at least"),
     )
@@ -159,9 +157,6 @@ def _compared(counts: Counts) -> Table:
         "padding was counted, and differently often. The interval takes the two models' errors as independent, which "
         "makes it too wide.",
     )  # fmt: skip
-
-
-KEYS = ("gru", "lstm", "nested")
 
 
 def _training(stored: Stored) -> Table:
@@ -178,8 +173,8 @@ def _training(stored: Stored) -> Table:
             )  # fmt: skip
     columns = (
         CELL,
-        Column("set", "train or valid", "label"),
-        Column("step", "mini-batches", "label"),
+        SET,
+        STEP,
         Column("hours", "of training, on the author's machine", "label"),
         Column("mean", "cross entropy in nats, mean over 100 mini-batches", "published"),
     )
@@ -199,7 +194,7 @@ def _losses(stored: Stored) -> Table:
         rows.append({"cell": MODELS[model], "set": SETS[part], "left": left, **near, "last": float(last.mean())})
     columns = (
         CELL,
-        Column("set", "train or valid", "label"),
+        SET,
         Column("left", f"first mini-batch with a loss below {PLATEAU}"),
         *(Column(f"at_{step}", f"mean loss around mini-batch {step}") for step in MILESTONES),
         Column("last", f"mean loss of the last {LAST} mini-batches"),
@@ -209,9 +204,6 @@ def _losses(stored: Stored) -> Table:
         note="Not mentioned by the source: the GRU stays for some two thousand mini-batches at the loss of a model "
         "that knows only how frequent words are, and then overtakes both others.",
     )  # fmt: skip
-
-
-MILESTONES = (1000, 4000, published.EPOCH)
 
 
 def _smoothing(stored: Stored) -> Table:
@@ -229,7 +221,7 @@ def _smoothing(stored: Stored) -> Table:
             )  # fmt: skip
     columns = (
         CELL,
-        Column("set", "train or valid", "label"),
+        SET,
         Column("together", "largest distance of the plotted curve from training and validation smoothed in turns"),
         Column("apart", "largest distance from this curve smoothed by itself"),
     )
@@ -251,3 +243,84 @@ def smoothed(values: NDArray[np.float64], weight: float = 0.25) -> NDArray[np.fl
 def _curves(losses: NDArray[np.float64]) -> Iterator[tuple[tuple[int, int], NDArray[np.float64]]]:
     for model, part in np.ndindex(losses.shape[:2]):
         yield (model, part), losses[model, part]
+
+
+def exact(value: float) -> Estimate:
+    return Estimate(value, value, value, len(published.PARAGRAPH), READ)
+
+
+def situation(tables: Tables, cell: str, output: int, column: str) -> Estimate:
+    """A column of one of the situations of the source's text."""
+    return exact(tables["situations"].where(cell=cell, output=output).column(column)[0])
+
+
+def rank(tables: Tables, cell: str, output: int) -> Estimate:
+    """Of the target among the suggestions."""
+    (place,) = tables["situations"].where(cell=cell, output=output).column("rank")
+    return exact(OUTSIDE if place is None else place)
+
+
+def gap(tables: Tables, table: str, column: str, first: str, second: str, **where: Any) -> Estimate:
+    """A column of one row: that of one cell minus that of another, nothing counting as 0."""
+    values = [tables[table].where(cell=cell, **where).column(column)[0] or 0.0 for cell in (first, second)]
+    return exact(values[0] - values[1])
+
+
+def letters_needed(tables: Tables, occurrence: int, cells: tuple[str, ...]) -> Estimate:
+    """The fewest known characters of "grammar" with which it is among the three suggestions of one of the cells."""
+    enough = [len("grammar") + 1]
+    for cell in cells:
+        rows = tables["paragraph"].where(cell=cell, target="grammar").records()
+        start = [row["output"] for row in rows if row["character"] == " "][occurrence]
+        known = [row["output"] - start for row in rows if "grammar" in row["suggestions"]]
+        enough += [letters for letters in known if 0 <= letters < len(" grammar")]
+    return exact(min(enough))
+
+
+def largest(tables: Tables, table: str, column: str, of: str) -> Estimate:
+    value = max(values := tables[table].column(column))
+    return Estimate(value, value, value, len(values), f"worked out from the stored {of}; no interval")
+
+
+def over_words(tables: Tables, first: str, second: str, measure: str, norm: str) -> Estimate:
+    """First minus second, means over the characters of a word; the words of the paragraph are the sample."""
+    means = []
+    for cell in (first, second):
+        rows = tables["outputs"].where(cell=cell, norm=norm).records()
+        means.append([float(np.mean([row[measure] for row in group])) for group in grouped(rows, ("word",)).values()])
+    return paired_difference(*means)
+
+
+def ahead(tables: Tables, first: str, second: str, known: range) -> Estimate:
+    """Accuracy (top 1) of one cell minus that of another, over all positions with so many known characters."""
+    counts = []
+    for cell in (first, second):
+        rows = tables["accuracy"].where(cell=cell, top=1).records()
+        mine = [row for row in rows if row["k"] in known and row["positions"] is not None]
+        counts.append((sum(row["hits"] for row in mine), sum(row["positions"] for row in mine)))
+    return difference_of_shares(*counts)
+
+
+def final_losses(tables: Tables, first: str, second: str) -> Estimate:
+    """Validation loss of the last thousand mini-batches: first minus second."""
+    rows = tables["training"].where(set="valid").records()
+    last = max(row["step"] for row in rows) - 1000
+    losses = [[row["mean"] for row in rows if row["cell"] == cell and row["step"] > last] for cell in (first, second)]
+    return difference(*losses)
+
+
+def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Estimate:
+    """Of (hits, positions): Newcombe's interval from two Wilson intervals. Independent samples are assumed; two models
+    that err on the same words, as here, have a narrower one."""
+    (low_1, share_1, high_1), (low_2, share_2, high_2) = _wilson(*first), _wilson(*second)
+    gap = share_1 - share_2
+    low = gap - math.hypot(share_1 - low_1, high_2 - share_2)
+    high = gap + math.hypot(high_1 - share_1, share_2 - low_2)
+    return Estimate(gap, low, high, min(first[1], second[1]), "difference of two shares, Newcombe's interval")
+
+
+def _wilson(hits: int, n: int, z: float = 1.959964) -> tuple[float, float, float]:
+    share = hits / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), share, min(1.0, middle + half)

@@ -1,14 +1,14 @@
-"""The tables of lookup-accuracy: Tables 5 and 6 of source 002 with ours beside them, and training."""
+"""The tables of lookup-accuracy, Tables 5 and 6 of source 002 among them, and the numbers that its claims judge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from rote.claims import Estimate, Tables, difference, mean, paired_difference
+from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, measured
 from rote.store import Column, Table
 from rote.studies.realization import published
-from rote.studies.realization.settings import KINDS
-from rote.studies.summaries import BAND, band, bands, grouped
+from rote.studies.realization.models import KINDS, LookupRecipe
 
 SETS = ("heldout_compositions", "heldout_inputs", "heldout_tables", "new_compositions")
 LONGER = ("longer_seen", "longer_incremental", "longer_new")
@@ -25,20 +25,55 @@ LABELS = (
 )
 
 
-def all_tables(seeds: Table) -> list[Table]:
-    """Tables 5 and 6, the summary with longer compositions, and every model."""
-    rows = seeds.records()
-    found = [_published_table(rows, model, number) for model, number in zip(KINDS, ("Table 5", "Table 6"), strict=True)]
-    return [*found, _summary(rows), _every_model(rows)]
+SPLIT = Column("split", "which examples", "label")
+EPOCH = Column("epoch", "passes over the training examples", "label")
+MEASURE = Column("measure", "sequence accuracy on a split, or the loss that models are selected by", "label")
+PUBLISHED = (
+    Column("published_low", "lowest published run", "published"),
+    Column("published_high", "highest published run", "published"),
+)
 
 
-def _published_table(rows: Sequence[dict[str, Any]], model: str, place: str) -> Table:
+def run_tables(
+    recipe: LookupRecipe, seeds: Sequence[int], by_split: Mapping[str, Sequence[float]], metrics: Sequence[Row]
+) -> list[Table]:
+    """What is measured of one training: the models that were selected, and all of them over training."""
+    labels = {"cell": recipe.cell, "model": recipe.kind}
+    last, per_epoch = metrics[-1], recipe.steps_per_epoch()
+    rows = [
+        {**labels, "seed": seed, "split": split, "accuracy": accuracy, "last": last.get(split, {at: None})[at]}
+        for split, values in by_split.items()
+        for at, (seed, accuracy) in enumerate(zip(seeds, values, strict=True))
+    ]  # fmt: skip
+    curves = [
+        {**labels, "seed": seed, "epoch": row["step"] / per_epoch, "measure": name, "value": value}
+        for row in metrics
+        for name, values in row.items() if name != "step"
+        for seed, value in zip(seeds, values, strict=True)
+    ]  # fmt: skip
+    selected = Column("accuracy", "share of sequences right in every position, model with the lowest validation loss")
+    columns = (*LABELS, SPLIT, selected, Column("last", "the same after the last epoch"))
+    value = Column("value", "what was measured")
+    return [
+        Table.make("accuracy", "Sequence accuracy of every model", columns, rows, details=True),
+        Table.make("curves", "Every model over training", (*LABELS, EPOCH, MEASURE, value), curves, details=True),
+    ]
+
+
+def all_tables(every: Mapping[str, Table]) -> list[Table]:
+    """Tables 5 and 6, the summary with longer compositions, every model, and training."""
+    rows = every["accuracy"].records()
+    as_published = [_published_table(rows, *which) for which in zip(KINDS, ("Table 5", "Table 6"), strict=True)]
+    return [*as_published, _summary(rows), _every_model(rows), _curves(every["curves"])]
+
+
+def _published_table(rows: Sequence[Row], model: str, place: str) -> Table:
     """Runs in rows, sets in columns, as the source prints them. Its runs and ours are not the same networks."""
     first = rows[0]["cell"]
     mine = [row for row in rows if row["model"] == model and row["cell"] == first]
     wide = []
     for number, ((seed,), group) in enumerate(grouped(mine, ("seed",)).items()):
-        row: dict[str, Any] = {"run": number + 1, "seed": seed}
+        row: Row = {"run": number + 1, "seed": seed}
         for name in SETS:
             row[name] = next((one["accuracy"] for one in group if one["split"] == name), None)
             theirs = published.ACCURACY[model][name]
@@ -56,25 +91,24 @@ def _published_table(rows: Sequence[dict[str, Any]], model: str, place: str) -> 
     )  # fmt: skip
 
 
-def _summary(rows: Sequence[dict[str, Any]]) -> Table:
+def _summary(rows: Sequence[Row]) -> Table:
     long = []
     for (cell, model, split), group in grouped(rows, ("cell", "model", "split")).items():
         low, high = published_range(cell, model, split)
         last = [row["last"] for row in group if row["last"] is not None]
-        found = band([row["accuracy"] for row in group], (0.0, 1.0))
         long.append(
             {
-                "cell": cell, "model": model, "split": split, **found,
+                "cell": cell, "model": model, "split": split,
+                **band([row["accuracy"] for row in group], (0.0, 1.0)),
                 "last": sum(last) / len(last) if last else None, "published_low": low, "published_high": high,
             }
         )  # fmt: skip
     columns = (
         *LABELS[:2],
-        Column("split", "which examples", "label"),
+        SPLIT,
         *BAND,
         Column("last", "mean after the last epoch instead of at the lowest validation loss"),
-        Column("published_low", "lowest published run", "published"),
-        Column("published_high", "highest published run", "published"),
+        *PUBLISHED,
     )
     return Table.make(
         "accuracy-summary", "Sequence accuracy on every split", columns, long, place="Tables 5 and 6",
@@ -90,7 +124,7 @@ def published_range(cell: str, model: str, split: str) -> tuple[float | None, fl
     return known.get((model, split), (None, None))
 
 
-def _every_model(rows: Sequence[dict[str, Any]]) -> Table:
+def _every_model(rows: Sequence[Row]) -> Table:
     shown = []
     for row in rows:
         if row["split"] in (*SETS, *LONGER):
@@ -99,11 +133,10 @@ def _every_model(rows: Sequence[dict[str, Any]]) -> Table:
     shown.sort(key=lambda row: (*SETS, *LONGER).index(row["split"]))
     columns = (
         *LABELS,
-        Column("split", "which examples", "label"),
+        SPLIT,
         Column("accuracy", "share of sequences right in every position"),
         Column("last", "the same after the last epoch"),
-        Column("published_low", "lowest published run", "published"),
-        Column("published_high", "highest published run", "published"),
+        *PUBLISHED,
     )
     return Table.make(
         "accuracy", "Sequence accuracy of every model", columns, shown, place="Tables 5 and 6",
@@ -111,7 +144,7 @@ def _every_model(rows: Sequence[dict[str, Any]]) -> Table:
     )  # fmt: skip
 
 
-def curves_table(curves: Table) -> Table:
+def _curves(curves: Table) -> Table:
     rows = [
         {**row, "measure": SHOWN_MEASURES[row["measure"]]}
         for row in curves.records()
@@ -120,11 +153,38 @@ def curves_table(curves: Table) -> Table:
     names = ("cell", "model", "epoch", "measure")
     columns = (
         *LABELS[:2],
-        Column("epoch", "passes over the training examples", "label"),
-        Column("measure", "sequence accuracy on a split, or the loss that models are selected by", "label"),
+        EPOCH,
+        MEASURE,
         *BAND,
     )
     return Table.make(
         "curves", "Accuracy and validation loss over training", columns, bands(rows, names, "value"),
         place="Not in the source", figure="lookup-curves", details=True, note="Bands: 95 % intervals over seeds.",
     )  # fmt: skip
+
+
+def _values(tables: Tables, model: str, split: str, cell: str | None = None) -> list[float]:
+    accuracy = tables["accuracy"]
+    chosen = cell or accuracy.column("cell")[0]
+    return column_of(accuracy, "accuracy", cell=chosen, model=model, split=split)
+
+
+@measured
+def accuracy_of(tables: Tables, model: str, split: str) -> Estimate:
+    return mean(_values(tables, model, split), bounds=(0.0, 1.0))
+
+
+@measured
+def advantage(tables: Tables, split: str) -> Estimate:
+    """Guided minus baseline."""
+    return difference(_values(tables, "guided", split), _values(tables, "baseline", split))
+
+
+@measured
+def easier(tables: Tables, easy: str, hard: str) -> Estimate:
+    return paired_difference(_values(tables, "guided", easy), _values(tables, "guided", hard))
+
+
+@measured
+def lstm_worse(tables: Tables, split: str) -> Estimate:
+    return difference(_values(tables, "guided", split, "lstm"), _values(tables, "guided", split))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -20,6 +20,10 @@ from rote.studies.realization import published
 from rote.studies.realization.training import LookupData, correct
 from rote.tasks.lookup import PAD, START, Example, LookupTask
 
+if TYPE_CHECKING:
+    from rote.recipes import Trained
+    from rote.recipes.recipe import Progress
+
 Row = dict[str, Any]
 PARTS = ("encoder", "decoder")
 KNOWN = ("train", "validation", "heldout_inputs", "heldout_compositions", "heldout_tables", "new_compositions")
@@ -29,7 +33,54 @@ STRONG_UNITS = 0.05  # section 4.1: the strongest units
 NARROW = 0.5  # a range of values below this counts as narrow; all of it is 2
 OFF_AXES = 0.05  # a gate is off both axes when it is shut and open at more than this share of the steps each
 SHOWN_NEURONS = 50  # Figure 3
+SHOWN_MATRICES = ("encoder W_hz", "decoder W_iz", "encoder W_hi", "decoder W_ii")  # Figure 2; for LSTMs the input gate
 GRAPHS = (("encoder", "weight_hh", "h"), ("decoder", "weight_ih", "i"))  # which weights Figure 2 looks at
+
+
+def look(
+    trained: Sequence[Trained], seed: int, splits: int, over_training: bool, progress: Progress
+) -> dict[str, list[Row]]:
+    """Table -> what it says of the models of a seed; ``over_training``: also as they were at the kept steps."""
+    rows: dict[str, list[Row]] = {}
+    steps = [models.recipe.epochs(models.steps) if over_training else {} for models in trained]
+    done, total = 0, sum(1 + len(kept) for kept in steps)
+    for models, kept in zip(trained, steps, strict=True):
+        recipe, index = models.recipe, models.seeds.index(seed)
+        for step in (None, *kept):
+            inside = InsideModel(cast(EncoderDecoder, models.network(index, step).model), recipe.task)
+            if step is None:
+                seen = every_measure(inside, splits, seed)
+            else:
+                values = emergence(inside, min(splits, 3), seed)
+                seen = {"emergence": [{"epoch": kept[step], "measure": by, "value": values[by]} for by in values]}
+            for name, more in seen.items():
+                labels = {"cell": recipe.cell, "model": recipe.kind, "seed": seed}
+                rows.setdefault(name, []).extend({**labels, **row} for row in more)
+            done += 1
+            progress(done, total)
+    return rows
+
+
+def every_measure(inside: InsideModel, splits: int, seed: int) -> dict[str, list[Row]]:
+    """Table -> what it says of one trained model; for seed 0 also what the figures show in detail."""
+    groups = diagnoses(inside, splits, seed)
+    rows = {
+        "diagnosis": groups,
+        "strong-groups": strong_group(inside, groups),
+        "embedding": embedding(inside),
+        "graphs": graphs(inside),
+        "polarity": polarities(inside),
+        "activations": activations(inside),
+        "gates": saturation(inside),
+    }
+    if seed == 0:
+        rows |= {
+            "embedding-weights": embedding_map(inside),
+            "edges": edges(inside, SHOWN_MATRICES),
+            "neurons": shown_activations(inside),
+            "gate-units": saturation(inside, unit_by_unit=True),
+        }
+    return rows
 
 
 class InsideModel:
@@ -58,14 +109,14 @@ class InsideModel:
 
     def gate_weights(self) -> dict[str, Tensor]:
         """Gate by gate, the encoder's recurrent weights (W_hz ...) and the decoder's input weights (W_iz ...)."""
-        found = {}
+        weights = {}
         for part, weight, letter in GRAPHS:
             cell = (self.encoder if part == "encoder" else self.decoder).recurrent.cell(0)
             blocks = getattr(cell, weight).detach().split(cell.hidden_size)
             for gate, block in zip(cell.gate_names, blocks, strict=True):  # listed as the rows lie
                 if gate in self.gates:
-                    found[f"{part} W_{letter}{GATES[gate]}"] = block
-        return found
+                    weights[f"{part} W_{letter}{GATES[gate]}"] = block
+        return weights
 
 
 def traced(model: EncoderDecoder, data: LookupData, split: str) -> tuple[Decoded, dict[str, Trace]]:
@@ -76,8 +127,8 @@ def traced(model: EncoderDecoder, data: LookupData, split: str) -> tuple[Decoded
     start = [tuple(state[0] for state in decoded.start)]
     lengths = (batch.targets[0] != PAD).sum(-1)
     return decoded, {
-        "encoder": trace(model.encoder_of(0), batch.tokens[0], batch.mask[0].sum(-1)),
-        "decoder": trace(model.decoder_of(0), decoded.inputs[0], lengths, initial=start),
+        "encoder": trace(model.encoder_of(0), batch.tokens[0], lengths=batch.mask[0].sum(-1)),
+        "decoder": trace(model.decoder_of(0), decoded.inputs[0], lengths=lengths, initial=start),
     }
 
 
@@ -94,11 +145,11 @@ def diagnoses(inside: InsideModel, splits: int, seed: int) -> list[Row]:
         ),
     ]
     rankings: tuple[Ranking, ...] = ("corrected", "as_published")
-    found = []
+    rows = []
     for source, label, values, labels, groups in asked:
         for kind, grouped in (("tokens", None), ("prefixes", groups)):
             by = diagnose_by(rankings, values, labels, Fitting(splits=splits, seed=seed), groups=grouped)
-            found += [
+            rows += [
                 {
                     "input": source, "label": label, "ranking": ranking, "splits": kind,
                     "accuracy": probe.accuracy, "group_accuracy": probe.group_accuracy, "units": len(probe.group),
@@ -106,7 +157,7 @@ def diagnoses(inside: InsideModel, splits: int, seed: int) -> list[Row]:
                 }
                 for ranking, probe in by.items()
             ]  # fmt: skip
-    return found
+    return rows
 
 
 def position_labels(rows: Sequence[Example]) -> tuple[dict[str, Any], Any, Any, Any]:
@@ -133,12 +184,12 @@ def strong_group(inside: InsideModel, groups: Sequence[Row]) -> list[Row]:
     wanted = {"input": "encoder state", "label": "table", "ranking": "corrected", "splits": "tokens"}
     group = next(row["group"] for row in groups if wanted.items() <= row.items())
     readings: tuple[Strength, ...] = ("mean", "max", "edges")
-    found = []
+    rows = []
     for by in readings:
         (strong,) = strong_neurons(inside.encoder, STRONG_UNITS, by=by).values()
         share = len(set(group) & set(strong.tolist())) / len(group)
-        found.append({"strength": by, "share": share, "group_units": len(group), "strong_units": len(strong)})
-    return found
+        rows.append({"strength": by, "share": share, "group_units": len(group), "strong_units": len(strong)})
+    return rows
 
 
 def embedding(inside: InsideModel) -> list[Row]:
@@ -164,7 +215,7 @@ def embedding_map(inside: InsideModel) -> list[Row]:
 
 def graphs(inside: InsideModel) -> list[Row]:
     """Figure 2 in numbers: how unequally the strong edges are spread, and how one-sided the strongest neurons are."""
-    found = []
+    rows = []
     for name, weight in inside.gate_weights().items():
         part = name.split()[0]
         graph = neuron_graph(weight, published.STRONGEST)
@@ -172,7 +223,7 @@ def graphs(inside: InsideModel) -> list[Row]:
         polar = {
             side: _strongest_mean(values) for side, values in (("in", graph.polarity_in), ("out", graph.polarity_out))
         }
-        found.append(
+        rows.append(
             {
                 "matrix": name, "gini_in": graph.gini_in, "gini_out": graph.gini_out,
                 "most_in": int(graph.in_degree.max()), "most_out": int(graph.out_degree.max()),
@@ -181,7 +232,7 @@ def graphs(inside: InsideModel) -> list[Row]:
                 "polarity_in": polar["in"], "polarity_out": polar["out"],
             }
         )  # fmt: skip
-    return found
+    return rows
 
 
 def _gini(degrees: Tensor) -> float | None:
@@ -207,50 +258,50 @@ def edges(inside: InsideModel, matrices: Sequence[str]) -> list[Row]:
 
 def polarities(inside: InsideModel) -> list[Row]:
     """Correlation over neurons between the mean weights of their update and reset gates (GRU only)."""
-    weights, found = inside.gate_weights(), []
+    weights, rows = inside.gate_weights(), []
     for part, letter, axis in (("encoder", "h", 1), ("decoder", "i", 0)):
         names = [f"{part} W_{letter}{gate}" for gate in "zr"]
         if all(name in weights for name in names):
             update, reset = (weights[name].mean(axis).double().numpy() for name in names)
-            found.append({"part": part, "correlation": float(np.corrcoef(update, reset)[0, 1])})
-    return found
+            rows.append({"part": part, "correlation": float(np.corrcoef(update, reset)[0, 1])})
+    return rows
 
 
 def activations(inside: InsideModel) -> list[Row]:
     """Figure 3 in numbers: the share of neurons that keep to a narrow range, over the test rows."""
-    found = []
+    rows = []
     for part in PARTS:
         distribution = activation_distribution(inside.traces["tested"][part])
-        found.append(
+        rows.append(
             {
                 "part": part, "narrow": distribution.narrow(NARROW)[0]["hidden"],
                 "median_range": float(distribution.range[0]["hidden"].median()),
                 "median_iqr": float(distribution.iqr[0]["hidden"].median()),
             }
         )  # fmt: skip
-    return found
+    return rows
 
 
 def shown_activations(inside: InsideModel) -> list[Row]:
     """Figure 3, neuron by neuron, for 50 drawn at random, the same of every model."""
     chosen = np.random.default_rng(0).permutation(inside.model.config.hidden)[:SHOWN_NEURONS].tolist()
-    found = []
+    rows = []
     for part in PARTS:
         distribution = activation_distribution(inside.traces["tested"][part])
         levels = {"smallest": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
         values = {name: distribution.quantile(level)[0]["hidden"] for name, level in levels.items()}
-        found += [
+        rows += [
             {"part": part, "neuron": number, **{name: round(float(value[unit]), 4) for name, value in values.items()}}
             for number, unit in enumerate(sorted(chosen))
         ]
-    return found
+    return rows
 
 
 def saturation(inside: InsideModel, unit_by_unit: bool = False) -> list[Row]:
     """Figure 4, gate by gate or unit by unit, the update gate in both conventions. A simple unit has no gates."""
-    found: list[Row] = []
+    rows: list[Row] = []
     if inside.gates == ["candidate"]:
-        return found
+        return rows
     for part in PARTS:
         seen = gate_saturation(inside.traces["tested"][part], update="both")
         off = seen.off_axes(OFF_AXES)[0]
@@ -259,13 +310,13 @@ def saturation(inside: InsideModel, unit_by_unit: bool = False) -> list[Row]:
             labels = {"part": part, "gate": gate}
             if unit_by_unit:
                 pairs = zip(left.tolist(), right.tolist(), strict=True)
-                found += [
+                rows += [
                     {**labels, "unit": unit, "left": round(x, 4), "right": round(y, 4)}
                     for unit, (x, y) in enumerate(pairs)
                 ]
             else:
-                found.append({**labels, "left": float(left.mean()), "right": float(right.mean()), "off": off[gate]})
-    return found
+                rows.append({**labels, "left": float(left.mean()), "right": float(right.mean()), "off": off[gate]})
+    return rows
 
 
 def emergence(inside: InsideModel, splits: int, seed: int) -> dict[str, float]:

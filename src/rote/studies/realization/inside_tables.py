@@ -1,118 +1,95 @@
-"""The tables of lookup-inside: those of one run, and the study's with the published values beside them."""
+"""The tables of lookup-inside, with the published values beside ours, and the numbers that its claims judge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, interval_columns, measured
 from rote.store import Column, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy_tables import LABELS
-from rote.studies.summaries import BAND, Row, band, bands, grouped, interval_columns
+from rote.studies.realization.models import KINDS
 
-COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {
-    "diagnosis": (
-        "What linear classifiers read from every model",
-        (
-            Column("input", "activations that the classifier sees", "label"),
-            Column("label", "what it tells", "label"),
-            Column("ranking", "of the units: summed over classes, or by the first class as published", "label"),
-            Column("splits", "random tokens, or no prefix on both sides", "label"),
-            Column("accuracy", "of all units, held-out samples"),
-            Column("group_accuracy", "of the functional group"),
-            Column("units", "in the functional group"),
-            Column("majority", "share of the most frequent class"),
+
+def _labels(**about: str) -> tuple[Column, ...]:
+    return tuple(Column(name, text, "label") for name, text in about.items())
+
+
+def _values(**about: str) -> tuple[Column, ...]:
+    return tuple(Column(name, text) for name, text in about.items())
+
+
+COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {  # table of a run -> title, columns beside cell, model and seed
+    "diagnosis": ("What linear classifiers read from every model", (
+        *_labels(
+            input="activations that the classifier sees", label="what it tells",
+            ranking="of the units: summed over classes, or by the first class as published",
+            splits="random tokens, or no prefix on both sides",
         ),
-    ),
-    "strong-groups": (
-        "Functional groups among the strongest units of the encoder",
-        (
-            Column("strength", "what makes a unit strong", "label"),
-            Column("share", "of the group that tells the table, among the strongest 5 % of the units"),
-            Column("group_units", "in the group"),
-            Column("strong_units", "that are called strong"),
+        *_values(
+            accuracy="of all units, held-out samples", group_accuracy="of the functional group",
+            units="in the functional group", majority="share of the most frequent class",
         ),
-    ),
-    "embedding": (
-        "Mean absolute weight of the decoder embedding",
-        (Column("symbols", "which rows", "label"), Column("strength", "mean absolute weight")),
-    ),
-    "graphs": (
-        "How the strong edges are spread",
-        (
-            Column("matrix", "weights of one gate", "label"),
-            Column("gini_in", "inequality of strong edges among receiving neurons; 1: one has them all"),
-            Column("gini_out", "the same among sending neurons"),
-            Column("most_in", "most strong edges of a receiving neuron"),
-            Column("most_out", "most strong edges of a sending neuron"),
-            Column("threshold", "absolute weight of the weakest of the strongest 1 %"),
-            Column("beyond", "share of the weights beyond the published threshold"),
-            Column("beyond_gini_in", "inequality of those among receiving neurons"),
-            Column("beyond_gini_out", "the same among sending neurons"),
-            Column("polarity_in", "|mean| / mean absolute weight received, mean of the top 5 % neurons"),
-            Column("polarity_out", "the same for weights sent"),
+    )),
+    "strong-groups": ("Functional groups among the strongest units of the encoder", (
+        *_labels(strength="what makes a unit strong"),
+        *_values(
+            share="of the group that tells the table, among the strongest 5 % of the units",
+            group_units="in the group", strong_units="that are called strong",
         ),
-    ),
-    "polarity": (
-        "Correlation of a neuron's mean update and reset gate weights",
-        (Column("part", "encoder: received; decoder: sent", "label"), Column("correlation", "over neurons")),
-    ),
-    "activations": (
-        "Range of the states over the test rows",
-        (
-            Column("part", role="label"),
-            Column("narrow", "share of neurons whose values span less than 0.5"),
-            Column("median_range", "largest minus smallest value, median neuron"),
-            Column("median_iqr", "upper minus lower quartile, median neuron"),
+    )),
+    "embedding": ("Mean absolute weight of the decoder embedding", (
+        *_labels(symbols="which rows"), *_values(strength="mean absolute weight"),
+    )),
+    "graphs": ("How the strong edges are spread", (
+        *_labels(matrix="weights of one gate"),
+        *_values(
+            gini_in="inequality of strong edges among receiving neurons; 1: one has them all",
+            gini_out="the same among sending neurons",
+            most_in="most strong edges of a receiving neuron", most_out="most strong edges of a sending neuron",
+            threshold="absolute weight of the weakest of the strongest 1 %",
+            beyond="share of the weights beyond the published threshold",
+            beyond_gini_in="inequality of those among receiving neurons",
+            beyond_gini_out="the same among sending neurons",
+            polarity_in="|mean| / mean absolute weight received, mean of the top 5 % neurons",
+            polarity_out="the same for weights sent",
         ),
-    ),
-    "gates": (
-        "Gate saturation over the test rows",
-        (
-            Column("part", role="label"),
-            Column("gate", "'update' keeps the old state, '1 - update' admits the new one", "label"),
-            Column("left", "share of steps below 0.1, mean over units"),
-            Column("right", "share of steps above 0.9"),
-            Column("off", "share of units that are below 0.1 and above 0.9 at more than 5 % of the steps each"),
+    )),
+    "polarity": ("Correlation of a neuron's mean update and reset gate weights", (
+        *_labels(part="encoder: received; decoder: sent"), *_values(correlation="over neurons"),
+    )),
+    "activations": ("Range of the states over the test rows", (
+        *_labels(part=""),
+        *_values(
+            narrow="share of neurons whose values span less than 0.5",
+            median_range="largest minus smallest value, median neuron",
+            median_iqr="upper minus lower quartile, median neuron",
         ),
-    ),
-    "emergence": (
-        "Every model over training",
-        (Column("epoch", role="label"), Column("measure", role="label"), Column("value")),
-    ),
-    "embedding-weights": (
-        "Decoder embedding of seed 0",
-        (Column("symbol", role="label"), Column("unit", role="label"), Column("weight")),
-    ),
+    )),
+    "gates": ("Gate saturation over the test rows", (
+        *_labels(part="", gate="'update' keeps the old state, '1 - update' admits the new one"),
+        *_values(
+            left="share of steps below 0.1, mean over units", right="share of steps above 0.9",
+            off="share of units that are below 0.1 and above 0.9 at more than 5 % of the steps each",
+        ),
+    )),
+    "emergence": ("Every model over training", (*_labels(epoch="", measure=""), Column("value"))),
+    "embedding-weights": ("Decoder embedding of seed 0", (*_labels(symbol="", unit=""), Column("weight"))),
     "edges": (
-        "Strongest 1 % of the gate weights of seed 0",
-        (
-            Column("matrix", role="label"),
-            Column("receiver", role="label"),
-            Column("sender", role="label"),
-            Column("weight"),
-        ),
+        "Strongest 1 % of the gate weights of seed 0", (*_labels(matrix="", receiver="", sender=""), Column("weight")),
     ),
-    "neurons": (
-        "Values of 50 neurons of seed 0 over the test rows",
-        (
-            Column("part", role="label"),
-            Column("neuron", role="label"),
-            *(Column(name) for name in ("smallest", "lower", "median", "upper", "largest")),
-        ),
-    ),
-    "gate-units": (
-        "Gate saturation of every unit of seed 0",
-        (
-            Column("part", role="label"),
-            Column("gate", role="label"),
-            Column("unit", role="label"),
-            Column("left", "share of steps below 0.1"),
-            Column("right", "share of steps above 0.9"),
-        ),
-    ),
-}
+    "neurons": ("Values of 50 neurons of seed 0 over the test rows", (
+        *_labels(part="", neuron=""), *_values(smallest="", lower="", median="", upper="", largest=""),
+    )),
+    "gate-units": ("Gate saturation of every unit of seed 0", (
+        *_labels(part="", gate="", unit=""),
+        *_values(left="share of steps below 0.1", right="share of steps above 0.9"),
+    )),
+}  # fmt: skip
 FIGURES = {
     "embedding-weights": ("Figure 1", "lookup-embedding"),
     "edges": ("Figure 2", "lookup-graphs"),
@@ -129,22 +106,26 @@ SUMMED = {  # name of a table of every model -> (place, labels beside cell and m
 }
 
 
-def run_table(name: str, rows: Sequence[Row]) -> Table:
-    title, columns = COLUMNS[name]
-    return Table.make(name, title, (*LABELS, *columns), rows, details=True)
+def run_tables(rows: Mapping[str, Sequence[Row]]) -> list[Table]:
+    """What is measured of the models of a seed, by the names of ``COLUMNS``; of what there is nothing, no table."""
+    return [
+        Table.make(name, title, (*LABELS, *columns), rows[name], details=True)
+        for name, (title, columns) in COLUMNS.items()
+        if rows.get(name)
+    ]
 
 
-def all_tables(tables: dict[str, Table], units: int) -> list[Table]:
-    found = [_diagnosis_summary(tables["diagnosis"])]
-    found += [_summed(name, tables[name]) for name in SUMMED if name in tables]
+def all_tables(tables: Mapping[str, Table], units: int) -> list[Table]:
+    shown = [_diagnosis_summary(tables["diagnosis"])]
+    shown += [_summed(name, tables[name]) for name in SUMMED if name in tables]
     for name, (place, figure) in FIGURES.items():
         if name in tables:
             options: dict[str, Any] = {"units": units} if name == "edges" else {}
-            found.append(replace(tables[name], place=place, figure=figure, options=options))
-    found += [_groups(tables["diagnosis"])]
+            shown.append(replace(tables[name], place=place, figure=figure, options=options))
+    shown += [_groups(tables["diagnosis"])]
     if "emergence" in tables:
-        found.append(_emergence(tables["emergence"]))
-    return [*found, *(tables[name] for name in ("diagnosis", *SUMMED) if name in tables)]
+        shown.append(_emergence(tables["emergence"]))
+    return [*shown, *(tables[name] for name in ("diagnosis", *SUMMED) if name in tables)]
 
 
 def _published(row: Row) -> tuple[float | None, float | None, float | None]:
@@ -160,10 +141,10 @@ def _diagnosis_summary(every: Table) -> Table:
     for key, group in grouped(every.records(), names).items():
         row = dict(zip(names, key, strict=True))
         group_accuracy, accuracy, units = _published(row)
-        found = band([one["units"] for one in group])
+        own = band([one["units"] for one in group])
         means = {name: sum(one[name] for one in group) / len(group) for name in ("group_accuracy", "accuracy")}
-        row |= means | {"seeds": found["seeds"], "units": found["mean"], "low": found.get("low")}
-        row |= {"high": found.get("high"), "group_accuracy_published": group_accuracy}
+        row |= means | {"seeds": own["seeds"], "units": own["mean"], "low": own.get("low")}
+        row |= {"high": own.get("high"), "group_accuracy_published": group_accuracy}
         long.append(row | {"accuracy_published": accuracy, "units_published": units})
     columns = (
         *(Column(name, role="label") for name in names),
@@ -231,3 +212,114 @@ def _emergence(every: Table) -> Table:
         note="Weights kept during training; at the last epoch those with the lowest validation loss. Bands: 95 % "
         "intervals over seeds.",
     )  # fmt: skip
+
+
+def values(tables: Tables, table: str, column: str, **labels: str) -> list[float]:
+    """Over the seeds of the first cell, that of the source."""
+    cell = tables["diagnosis"].column("cell")[0]
+    return column_of(tables.get(table), column, cell=cell, **labels)
+
+
+@measured
+def guided_minus_baseline(tables: Tables, table: str, column: str, **labels: str) -> Estimate:
+    """Seed by seed: both start from the same weights."""
+    return paired_difference(
+        *(values(tables, table, column, model=model, **labels) for model in ("guided", "baseline"))
+    )
+
+
+@measured
+def average(tables: Tables, table: str, column: str, **labels: str) -> Estimate:
+    return mean(values(tables, table, column, **labels))
+
+
+def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
+    return mean([top / bottom for top, bottom in zip(numerators, denominators, strict=True)])
+
+
+@measured
+def embedding_ratio(tables: Tables) -> Estimate:
+    """Guided divided by baseline."""
+    return ratio(*(_strength(tables, model, "bit strings") for model in ("guided", "baseline")))
+
+
+@measured
+def start_difference(tables: Tables) -> Estimate:
+    """Between the models, relative to their mean."""
+    pairs = zip(*(_strength(tables, model, "start") for model in ("guided", "baseline")), strict=True)
+    return mean([abs(x - y) / ((x + y) / 2) for x, y in pairs])
+
+
+@measured
+def start_ratio(tables: Tables, model: str) -> Estimate:
+    """The start symbol divided by what is never used."""
+    return ratio(*(_strength(tables, model, symbols) for symbols in ("start", "never used")))
+
+
+def _strength(tables: Tables, model: str, symbols: str) -> list[float]:
+    return values(tables, "embedding", "strength", model=model, symbols=symbols)
+
+
+@measured
+def strong_share(tables: Tables, model: str, strength: str) -> Estimate:
+    """Of the group that tells the table, among the strongest units."""
+    return mean(values(tables, "strong-groups", "share", model=model, strength=strength))
+
+
+@measured
+def beyond_threshold(tables: Tables, matrix: str) -> Estimate:
+    """Mean over both models, as a distance in doublings from the published one percent."""
+    shares = (values(tables, "graphs", "beyond", model=model, matrix=matrix) for model in ("guided", "baseline"))
+    pairs = zip(*shares, strict=True)
+    return mean([abs(math.log2(max((x + y) / 2, 1e-9) / published.STRONGEST)) for x, y in pairs])
+
+
+def _probed(
+    tables: Tables, column: str, model: str, source: str, label: str = "table", ranking: str = "corrected",
+    splits: str = "tokens",
+) -> list[float]:  # fmt: skip
+    """What the classifiers have in a column, over the seeds."""
+    labels = {"model": model, "input": source, "label": label, "ranking": ranking, "splits": splits}
+    return values(tables, "diagnosis", column, **labels)
+
+
+@measured
+def group_ratio(
+    tables: Tables, source: str, label: str, ranking: str = "corrected", splits: str = "tokens"
+) -> Estimate:
+    """Units in the baseline's group divided by those in the guided model's."""
+    return ratio(*(_probed(tables, "units", model, source, label, ranking, splits) for model in KINDS))
+
+
+@measured
+def off_published(tables: Tables, source: str, label: str, model: str) -> Estimate:
+    """How far the accuracy of all units is from the published one."""
+    theirs = published.DIAGNOSIS[(source, label, model)][1]
+    return mean([abs(value - theirs) for value in _probed(tables, "accuracy", model, source, label)])
+
+
+@measured
+def larger_group(tables: Tables, gate: str) -> Estimate:
+    """Guided models: units of a gate's group minus those of the encoder state's."""
+    return paired_difference(*(_probed(tables, "units", "guided", source) for source in (gate, "encoder state")))
+
+
+@measured
+def majority(tables: Tables) -> Estimate:
+    """How far the share of the most frequent table is from the published one."""
+    shares = _probed(tables, "majority", "guided", "encoder state")
+    return mean([abs(value - published.MAJORITY) for value in shares])
+
+
+@measured
+def narrow_in_encoder(tables: Tables) -> Estimate:
+    """Guided models: share of narrow neurons, encoder minus decoder."""
+    parts = ("encoder", "decoder")
+    return paired_difference(*(values(tables, "activations", "narrow", model="guided", part=part) for part in parts))
+
+
+@measured
+def left_minus_right(tables: Tables, model: str, part: str, gate: str) -> Estimate:
+    """How much more often gates are shut than open."""
+    sides = ("left", "right")
+    return paired_difference(*(values(tables, "gates", side, model=model, part=part, gate=gate) for side in sides))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,34 +12,31 @@ from torch import Tensor, nn
 from rote.analyses.neurons import strong_neurons
 from rote.analyses.surgery import substitute
 from rote.models import EncoderDecoder
-from rote.store import Run
-from rote.studies.realization.accuracy import load_models, model_requests
-from rote.studies.realization.settings import KINDS, LookupModelConfig
+from rote.studies.realization.models import KINDS
 from rote.studies.realization.training import LookupData, LookupProgram
-from rote.studies.study import Progress
-from rote.training import train
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-    from rote.studies.realization.surgery import SurgeryConfig
+    from rote.recipes import Trained
+    from rote.studies.realization.retraining import RetrainedRecipe
 
 ORDER_SEED = 1000  # added to a model's seed, so that retraining shuffles the examples in another order
 
 
 class Retraining(LookupProgram):
-    """Measures only what retraining is followed by; the other splits are looked at once, at the end."""
+    """Measures only what models are selected by; the splits are looked at before and after."""
 
     def measure(self) -> dict[str, Any]:
         batch = self.data.whole("validation", self.replicas)
-        loss = self._selection_loss(self._forward(batch), batch)
-        return {"validation_loss": loss.tolist(), "new_compositions": self.accuracy("new_compositions")}
+        return {"validation_loss": self._selection_loss(self._forward(batch), batch).tolist()}
 
 
-def trained(config: LookupModelConfig, seeds: Sequence[int], run: Run) -> dict[str, EncoderDecoder]:
-    """The trained populations by kind, a replica per seed."""
-    requests = model_requests(config, len(seeds), (config.model.cell,))
-    return {kind: load_models(run.other(request)) for kind, request in zip(KINDS, requests, strict=True)}
+def make_retraining(recipe: RetrainedRecipe, model: EncoderDecoder, seeds: Sequence[int], device: str) -> Retraining:
+    """The training of changed models, of the parts that may be trained."""
+    task, guidance = recipe.models.task, 0.0 if recipe.trial[0] == "baseline" else recipe.models.guidance
+    data, orders = LookupData(task.splits(), task.vocabulary(), device), [ORDER_SEED + seed for seed in seeds]
+    return Retraining(model.to(device), data, recipe.training, orders, guidance, recipe.models.teacher_forcing)
 
 
 def exchanged(models: Mapping[str, EncoderDecoder], kind: str, parts: Sequence[str]) -> EncoderDecoder:
@@ -62,8 +58,8 @@ def kept_neurons(
             random, number = np.random.default_rng(seed), size if by == "none" else max(1, round(keep * size))
             chosen = {part: torch.from_numpy(random.permutation(size)[:number]) for part in masks}
         else:
-            found = strong_neurons(both, keep, by=by, strongest=strongest)  # type: ignore[arg-type]
-            chosen = {layer.split(".")[0]: neurons for layer, neurons in found.items()}
+            strong = strong_neurons(both, keep, by=by, strongest=strongest)  # type: ignore[arg-type]
+            chosen = {layer.split(".")[0]: neurons for layer, neurons in strong.items()}
         for part, neurons in chosen.items():
             masks[part][replica, neurons] = 1
     return masks
@@ -84,23 +80,17 @@ def cut(model: EncoderDecoder, kept: Mapping[str, Float[Tensor, "replica unit"]]
     model.decoder.alive.copy_(kept["decoder"])
 
 
-def retrain(
-    model: EncoderDecoder, guided: bool, config: SurgeryConfig, seeds: Sequence[int], run: Run, progress: Progress,
-    device: str, splits: Sequence[str],
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Train the parts that may be trained. For each seed and split the accuracy before and after."""
-    as_trained = replace(config, training=config.retraining)
-    data = LookupData(config.task.splits(), config.task.vocabulary(), device)
-    orders = [ORDER_SEED + seed for seed in seeds]
-    program = Retraining(model.to(device), data, as_trained, config.guidance if guided else 0.0, orders)
+def before_and_after(program: Retraining, retrained: Trained, splits: Sequence[str]) -> list[dict[str, Any]]:
+    """For each seed and split the accuracy as the program begins, and with the weights that retraining ended with."""
     before = {split: program.accuracy(split) for split in splits}
-    train(program, config.retraining, run, progress=progress)
+    program.model.load_state_dict(retrained.weights())
     after = {split: program.accuracy(split) for split in splits}
-    epochs = _selected(run.metrics.rows(), len(seeds), -(-data.size("train") // config.retraining.batch))
+    per_epoch = -(-program.data.size("train") // program.training.batch)
+    epochs = _selected(retrained.run.metrics(), program.replicas, per_epoch)
     return [
         {"seed": seed, "split": split, "before": before[split][index], "accuracy": after[split][index],
          "epoch": epochs[index]}
-        for index, seed in enumerate(seeds) for split in splits
+        for index, seed in enumerate(retrained.seeds) for split in splits
     ]  # fmt: skip
 
 

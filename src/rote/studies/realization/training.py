@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rote.models import EncoderDecoder
 from rote.models.encoder_decoder import Decoded
-from rote.studies.realization.settings import LookupModelConfig
-from rote.tasks.lookup import IGNORED, PAD, START, Example
+from rote.tasks.lookup import IGNORED, PAD, START, Example, LookupTask
 from rote.tasks.lookup_encoding import encode
-from rote.training import Program
+from rote.tasks.shuffling import ShuffledBatches
+from rote.training import Program, TrainingConfig
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
+
+    from rote.recipes import Trained
+    from rote.studies.realization.models import LookupRecipe
 
 SMALLEST = 1e-20  # attention below it counts as this much, as in the original loss
 MONITORED = ("validation", "heldout_inputs", "heldout_compositions", "heldout_tables", "new_compositions")
@@ -74,15 +76,16 @@ class LookupProgram(Program):
     monitored = "validation_loss"
 
     def __init__(
-        self, model: EncoderDecoder, data: LookupData, config: LookupModelConfig, guidance: float, orders: Sequence[int]
-    ) -> None:
-        self.model, self.data, self.config, self.guidance = model, data, config, guidance
-        self.orders, self.replicas = tuple(orders), model.replicas
-        self._epoch: tuple[int, Tensor] = (-1, torch.empty(0))
+        self, model: EncoderDecoder, data: LookupData, training: TrainingConfig, orders: Sequence[int],
+        guidance: float, teacher_forcing: bool,
+    ) -> None:  # fmt: skip
+        self.model, self.data, self.training = model, data, training
+        self.order = ShuffledBatches(orders, data.size("train"), training.batch)
+        self.guidance, self.teacher_forcing, self.replicas = guidance, teacher_forcing, model.replicas
 
     def losses(self, step: int) -> Float[Tensor, " replica"]:
         batch = self.data.rows("train", self._chosen(step))
-        decoded = self._forward(batch, self.config.teacher_forcing)
+        decoded = self._forward(batch, self.teacher_forcing)
         loss = _by_step(_surprise(decoded, batch), batch.targets != PAD).sum(-1)
         if self.guidance:
             counted = (batch.attention != IGNORED) & (batch.targets != PAD)
@@ -120,12 +123,7 @@ class LookupProgram(Program):
 
     def _chosen(self, step: int) -> Int[Tensor, "replica batch"]:
         """Each epoch goes through the training rows once, in an order of each replica's own."""
-        rows, batch = self.data.size("train"), self.config.training.batch
-        epoch, update = divmod(step, -(-rows // batch))
-        if self._epoch[0] != epoch:
-            orders = [np.random.default_rng((seed, epoch)).permutation(rows) for seed in self.orders]
-            self._epoch = (epoch, torch.from_numpy(np.stack(orders)).to(self.data.device))
-        return self._epoch[1][:, update * batch : (update + 1) * batch]
+        return torch.from_numpy(self.order(step)).to(self.data.device)
 
 
 def correct(decoded: Decoded, batch: Batch) -> Bool[Tensor, "replica batch"]:
@@ -153,9 +151,23 @@ def _masked_mean(values: Tensor, counted: Tensor) -> Float[Tensor, " replica"]:
     return (values * counted).sum((1, 2)) / counted.sum((1, 2))
 
 
-def make_program(config: LookupModelConfig, guided: bool, seeds: Sequence[int], device: str) -> LookupProgram:
-    """New models, one per seed; a baseline and a guided model of one seed start and see their data alike."""
-    symbols = config.task.vocabulary()
-    data = LookupData(config.task.splits(), symbols, device)
-    model = EncoderDecoder(config.model, len(symbols[0]), len(symbols[1]), seeds, config.training.torch_dtype())
-    return LookupProgram(model.to(device), data, config, config.guidance if guided else 0.0, seeds)
+def make_models(recipe: LookupRecipe, seeds: Sequence[int]) -> EncoderDecoder:
+    """New models, one per seed; a baseline and a guided model of one seed start alike."""
+    inputs, outputs = recipe.task.vocabulary()
+    return EncoderDecoder(recipe.model, len(inputs), len(outputs), seeds, recipe.training.torch_dtype())
+
+
+def make_program(
+    recipe: LookupRecipe, seeds: Sequence[int], device: str, task: LookupTask | None = None
+) -> LookupProgram:
+    """The training of new models. ``task``: another than that of the recipe, to measure them on."""
+    task = task or recipe.task
+    data, model = LookupData(task.splits(), task.vocabulary(), device), make_models(recipe, seeds).to(device)
+    return LookupProgram(model, data, recipe.training, seeds, recipe.guidance, recipe.teacher_forcing)
+
+
+def accuracies(trained: Trained, task: LookupTask, device: str) -> dict[str, list[float]]:
+    """Split of the task -> sequence accuracy of every trained model."""
+    program = make_program(trained.recipe, trained.seeds, device, task)
+    program.model.load_state_dict(trained.weights())
+    return {split: program.accuracy(split) for split in program.data.names()}

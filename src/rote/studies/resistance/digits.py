@@ -8,38 +8,109 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
-from rote.config import at_least
+from rote.claims import Assertion, Claim, Estimate, Tables, above, below, paired_difference
+from rote.config import above_zero, at_least, below_one
 from rote.errors import UsageError
+from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory.study import RECORDS_SHOWN
 from rote.models import CNNConfig
-from rote.store import FinishedRun, Request, Run, Table
+from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
 from rote.studies.resistance import digits_tables, published
-from rote.studies.study import Progress, Study, studies
+from rote.studies.resistance.summaries import seed_mean, since_untrained
+from rote.tasks.digits import DigitsTask
 from rote.tasks.mnist import available, download
 from rote.training import TrainingConfig
 
-SETTINGS = ("redundant", "random")  # A and B of the source
-REMEDIES = ("noise", "dropout", "slow")
 EARLY = 0.25  # share of the steps that counts as early
+Data = Literal["mnist", "stand-in"]
+Loss = Literal["one_vs_all", "crammer_singer"]
+
+
+def training() -> TrainingConfig:
+    """As published, and recorded every fifth step."""
+    return TrainingConfig(steps=200, batch=64, optimizer="adam", learning_rate=0.001, record_every=5)
+
+
+@recipes.register("digit-pairs")
+@dataclass(frozen=True)
+class DigitsRecipe(Recipe):
+    """A convolutional network that names the left one of two digits."""
+
+    name = "digit-pairs"
+    source = published.SOURCE
+    measured_inside = "Weights of every recorded step would take more room than everything else: 41 times half a MB."
+    task: DigitsTask = field(default_factory=DigitsTask)
+    model: CNNConfig = field(default_factory=CNNConfig)
+    training: TrainingConfig = field(default_factory=training)
+    loss: Loss = "one_vs_all"
+    data: Data = "stand-in"
+    side: int = 28  # pixels of an image in height and width; larger ones are averaged down
+    evaluated: int = 1000  # pairs that an accuracy is measured on while it is trained
+    remedy: str = ""  # what is tried against the use of the right digit; its values are in the fields above
+
+    @property
+    def label(self) -> str:
+        return self.remedy or self.task.setting
+
+    def informed_steps(self) -> list[int]:
+        """Steps whose weights are kept: all early recorded ones, then a few; of a remedy the first and the last."""
+        steps, last = self.training.recorded_steps(), self.training.steps
+        if self.remedy:
+            return [0, last]
+        return [step for step in steps if step <= EARLY * last or step % max(1, last // 4) == 0 or step == last]
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.studies.resistance.digits_training import DigitsProgram, load
+        from rote.training import train
+
+        digits = load(self)
+        run.note(data=digits.sha256)
+        program = DigitsProgram(self, run.request.seeds[0], digits, device)
+        train(program, self.training, run, progress=progress, snapshots=self.informed_steps())
+
+    def closed(self) -> str:
+        return "Its networks read pictures, not symbols. What they do is in the report: rote report."
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.models.fitting import fitted
+        from rote.studies.resistance.digits_training import load, make_network
+
+        size = max(self.model.depths) * self.model.hidden
+        model = fitted(lambda: make_network(self, load(self), trained.seeds[0]), weights, trained.run.folder, size)
+        return Network(model.eval())
+
+
+@measurements.register("digit-pairs")
+@dataclass(frozen=True)
+class DigitsMeasurement(Measurement):
+    """The accuracies of a network over its training, and what its prediction takes from each digit at kept steps."""
+
+    name = "digit-pairs"
+    source = published.SOURCE
+    crossed: int = 4  # images of each class and side, all combined with all, that the information is measured on
+    gradients: int = 128  # of these combinations, how many the gradients are measured on
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.resistance.digits_training import measured
+
+        return [measured(self, trained[0], progress, device)]
 
 
 @dataclass(frozen=True)
-class DigitsConfig:
-    model: CNNConfig = field(default_factory=CNNConfig)
-    training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(
-            steps=200, batch=64, optimizer="adam", learning_rate=0.001, record_every=5
-        )
-    )
-    loss: Literal["one_vs_all", "crammer_singer"] = "one_vs_all"
-    data: Literal["auto", "mnist", "stand-in"] = "auto"  # auto: MNIST where it is or can be had, else the stand-in
-    side: int = 28  # pixels of an image in height and width; larger ones are averaged down
+class DigitsConfig(StudyConfig):
     seeds: int = 5
-    evaluated: int = 1000  # pairs that an accuracy is measured on
-    crossed: int = 4  # images of each class and side, all combined with all, that the information is measured on
-    gradients: int = 128  # of these combinations, how many the gradients are measured on
+    model: CNNConfig = field(default_factory=CNNConfig)
+    training: TrainingConfig = field(default_factory=training)
+    loss: Loss = "one_vs_all"
+    data: Literal["auto", "mnist", "stand-in"] = "auto"  # auto: MNIST where it is or can be had, else the stand-in
+    side: int = 28
+    evaluated: int = 1000
+    crossed: int = 4
+    gradients: int = 128
     remedies: bool = True  # also train setting A with each of the remedies
     noise: float = 1.0  # remedy: standard deviation of noise on the right image in training; ink is 1
     dropout: float = 0.5  # remedy: of the fully connected layer's inputs and outputs
@@ -49,18 +120,25 @@ class DigitsConfig:
         at_least(self, 1, "seeds", "evaluated", "crossed", "gradients")
         at_least(self, 8, "side")
         at_least(self, 0, "noise")
-        if not (0 <= self.dropout < 1 and self.slower > 0):
-            raise UsageError(
-                "'dropout' of DigitsConfig must be at least 0 and below 1, 'slower' above 0. "
-                f"Got {self.dropout} and {self.slower}."
-            )
+        below_one(self, "dropout")
+        above_zero(self, "slower")
 
-    def informed_steps(self, part: str) -> list[int]:
-        """Recorded steps at which the information is measured: all early ones, then a few; of a remedy two."""
-        steps, last = self.training.recorded_steps(), self.training.steps
-        if part in REMEDIES:
-            return [0, last]
-        return [step for step in steps if step <= EARLY * last or step % max(1, last // 4) == 0 or step == last]
+    def unused(self) -> dict[str, str]:
+        unused = {} if self.remedies else dict.fromkeys(("noise", "dropout", "slower"), "it belongs to remedies=true.")
+        return unused | ({"side": "the stand-in has 8 x 8 pixels."} if self.data == "stand-in" else {})
+
+    def recipes(self) -> list[DigitsRecipe]:
+        """Settings A and B of the source, and A with each of the remedies."""
+        data: Data = available() if self.data == "auto" else self.data
+        a = DigitsRecipe(DigitsTask(), self.model, self.training, self.loss, data, self.side, self.evaluated)
+        b = replace(a, task=DigitsTask("random"))
+        slow = replace(self.training, learning_rate=self.training.learning_rate * self.slower)
+        remedies = [
+            replace(a, remedy="noise", task=replace(a.task, noise=self.noise)),
+            replace(a, remedy="dropout", model=replace(self.model, dropout=self.dropout)),
+            replace(a, remedy="slow", training=slow),
+        ]
+        return [a, b, *(remedies if self.remedies else [])]
 
 
 @studies.register("digit-pairs")
@@ -68,7 +146,6 @@ class DigitPairsStudy(Study[DigitsConfig]):
     """Does a network name the left one of two digits by the left one alone, when the right one tells much of it too?"""
 
     name = "digit-pairs"
-    version = 1
     source = published.SOURCE
     place = "Section 5.1, appendix A, Figure 3a"
     title = "Pairs of digits"
@@ -96,10 +173,13 @@ class DigitPairsStudy(Study[DigitsConfig]):
         },
         "paper": {"data": "mnist", "evaluated": 500},
     }  # fmt: skip
+    fixed: ClassVar[Mapping[str, str]] = {
+        **RECORDS_SHOWN,
+        "training.patience": "networks are measured at planned steps, up to the last.",
+    }
     default = DigitsConfig()
 
-    def resolve(self, preset: str, overrides: Mapping[str, object]) -> DigitsConfig:
-        config = super().resolve(preset, overrides)
+    def completed(self, config: DigitsConfig, overrides: Mapping[str, object]) -> DigitsConfig:
         if config.data == "auto" and available() == "mnist":
             return replace(config, data="mnist")
         return config
@@ -112,23 +192,13 @@ class DigitPairsStudy(Study[DigitsConfig]):
             if config.data == "mnist":
                 raise
 
-    def requests(self, config: DigitsConfig) -> list[Request]:
-        known = replace(config, data=available() if config.data == "auto" else config.data)
-        # The settings of the source do not depend on the remedies: with or without these they are the same runs.
-        names = ("remedies", "noise", "dropout", "slower")
-        plain = replace(known, **{name: getattr(self.default, name) for name in names})
-        parts = [(part, plain) for part in SETTINGS] + [(part, known) for part in REMEDIES if config.remedies]
-        return [self.request(part, settings, (seed,)) for part, settings in parts for seed in range(config.seeds)]
+    def jobs(self, config: DigitsConfig) -> list[Job]:
+        measurement = DigitsMeasurement(config.crossed, config.gradients)
+        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(range(config.seeds))]
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.resistance.digits_training import train_and_measure
-
-        return [train_and_measure(self.config_of(request), request, run, progress, device)]
-
-    def summarize(self, config: DigitsConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        curves = [run.tables()["curves"] for run in runs]
-        rows = [row for table in curves for row in table.records()]
-        return digits_tables.all_tables(rows, EARLY * config.training.steps, curves[0].columns, curves[0].note)
+    def tables(self, config: DigitsConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        curves = measured["curves"]
+        return digits_tables.all_tables(curves.records(), EARLY * config.training.steps, curves.columns, curves.note)
 
     claims = (
         Claim(
@@ -136,11 +206,11 @@ class DigitPairsStudy(Study[DigitsConfig]):
             "Training accuracy rises faster when the right digit tells much of the class.",
             published.TRAINS_FASTER,
             (
-                Measurement(
+                Assertion(
                     "Training accuracy, mean over the first quarter of the steps: A minus B, same initial weights and "
                     "left digits", lambda tables: against(tables, "early_train"), above(0.05, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "Before the first step: A minus B", lambda tables: against(tables, "train_0"), below(0.05),
                     role="contrast",
                 ),
@@ -152,15 +222,15 @@ class DigitPairsStudy(Study[DigitsConfig]):
             "The gap between training and test accuracy is much larger when the right digit tells much of the class.",
             published.LARGER_GAP,
             (
-                Measurement(
+                Assertion(
                     "Training minus test accuracy at the end: A minus B", lambda tables: against(tables, "gap"),
                     above(0.05, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "Training minus test accuracy at the end in B", lambda tables: seed_mean(tables, "random", "gap"),
                     below(0.05), role="control",
                 ),
-                Measurement(
+                Assertion(
                     "Training accuracy at the end in A", lambda tables: seed_mean(tables, "redundant", "train"),
                     above(0.8), role="control",
                 ),
@@ -172,23 +242,24 @@ class DigitPairsStudy(Study[DigitsConfig]):
             "dependence stays.",
             published.INPUT_MOVES_PREDICTION,
             (
-                Measurement(
+                Assertion(
                     "I(prediction; right | left), mean over the first quarter of the steps, bits: A minus B",
                     lambda tables: against(tables, "early_given"), above(0.1, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same at the end", lambda tables: against(tables, "given"), above(0.1, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "Gradient by the right image over that by the left at the end: A minus B",
                     lambda tables: against(tables, "ratio"), above(0.1, at_all=0.0), role="control",
                 ),
-                Measurement(
+                Assertion(
                     "I(prediction; right | left) in A: end minus untrained network, bits",
-                    lambda tables: since_untrained(tables, "redundant"), above(0.0), role="contrast",
+                    lambda tables: since_untrained(tables, "redundant", "given"), above(0.0), role="contrast",
                 ),
-                Measurement(
-                    "The same in B", lambda tables: since_untrained(tables, "random"), below(0.0), role="contrast",
+                Assertion(
+                    "The same in B", lambda tables: since_untrained(tables, "random", "given"), below(0.0),
+                    role="contrast",
                 ),
             ),
             remark="Read literally the proposition says that the gradient is not zero, which holds before training and "
@@ -200,14 +271,5 @@ class DigitPairsStudy(Study[DigitsConfig]):
 def against(tables: Tables, column: str) -> Estimate:
     """A minus B, seed by seed."""
     seeds = tables["seeds"]
-    first, second = (seeds.where(setting=setting).column(column) for setting in SETTINGS)
+    first, second = (seeds.where(setting=setting).column(column) for setting in ("redundant", "random"))
     return paired_difference(first, second)
-
-
-def seed_mean(tables: Tables, setting: str, column: str) -> Estimate:
-    return mean(tables["seeds"].where(setting=setting).column(column))
-
-
-def since_untrained(tables: Tables, setting: str) -> Estimate:
-    rows = tables["seeds"].where(setting=setting)
-    return paired_difference(rows.column("given"), rows.column("given_0"))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rote.claims import mean
+from rote.laboratory.aggregate import Row, grouped, interval_columns
 from rote.store import Column, Table
 from rote.studies.resistance import published
 from rote.studies.resistance.summaries import STEP, Rows, accuracy_rows, average, over_training
-from rote.studies.summaries import Row, grouped, interval_columns
 
 ABOUT = {
     "redundant": "A: the right digit is the same or the next one",

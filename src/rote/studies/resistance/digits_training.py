@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +11,17 @@ from torch.nn.functional import one_hot
 
 from rote.analyses import information
 from rote.models import CNN
-from rote.store import Column, Request, Run, Table
-from rote.tasks.digits import CLASSES, DigitsTask, Pairs, single_digits
+from rote.store import Column, Table
+from rote.tasks.digits import CLASSES, Pairs, single_digits
 from rote.tasks.mnist import Digits, load_digits
-from rote.training import Program, choose_device, train
+from rote.training import Program, choose_device
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-    from rote.studies.resistance.digits import DigitsConfig
-    from rote.studies.study import Progress
+    from rote.recipes import Trained
+    from rote.recipes.recipe import Progress
+    from rote.studies.resistance.digits import DigitsMeasurement, DigitsRecipe
 
 PART = 256  # pairs that are evaluated at once
 COLUMNS = (
@@ -39,59 +39,48 @@ COLUMNS = (
     Column("left_gradient", "mean norm of the outputs' derivative by the left image"),
     Column("right_gradient", "mean norm of the outputs' derivative by the right image"),
 )
-MEASURED = tuple(column.name for column in COLUMNS if column.role == "measured")
 
 
 class DigitsProgram(Program):
-    """A convolutional network on pairs of digits. ``informed``: steps at which the information is measured too."""
+    """A convolutional network on pairs of digits."""
 
-    def __init__(
-        self, part: str, config: DigitsConfig, seed: int, digits: Digits, device: str, informed: Collection[int] = ()
-    ) -> None:
-        self.config, self.seed, self.device = config, seed, choose_device(device)
-        self.dtype, self.informed = config.training.torch_dtype(), set(informed)
+    def __init__(self, recipe: DigitsRecipe, seed: int, digits: Digits, device: str) -> None:
+        self.recipe, self.task, self.seed, self.device = recipe, recipe.task, seed, choose_device(device)
+        self.dtype = recipe.training.torch_dtype()
         self.digits = replace(
-            digits, training=digits.training.shrunk(config.side), test=digits.test.shrunk(config.side)
+            digits, training=digits.training.shrunk(recipe.side), test=digits.test.shrunk(recipe.side)
         )
-        self.task = DigitsTask(
-            "random" if part == "random" else "redundant", noise=config.noise if part == "noise" else 0.0
-        )
-        settings = replace(config.model, dropout=config.dropout) if part == "dropout" else config.model
-        height, width = self.digits.test.images.shape[1:]
-        self.model = CNN((height, 2 * width), CLASSES, settings, seed, self.dtype).to(self.device)
-        self.seen = self._tensors(self.task.seen(self.digits.training, seed, config.evaluated))
-        self.held_out = self._tensors(self.task.held_out(self.digits.test, seed, config.evaluated))
-        self.updates = 0
+        self.model = make_network(recipe, self.digits, seed).to(self.device)
+        self.seen = self._tensors(self.task.seen(self.digits.training, seed, recipe.evaluated))
+        self.held_out = self._tensors(self.task.held_out(self.digits.test, seed, recipe.evaluated))
 
     def losses(self, step: int) -> Float[Tensor, " replica"]:
-        self.updates = step + 1
         images, labels = self._tensors(
-            self.task.training(self.digits.training, self.seed, step, self.config.training.batch)
+            self.task.training(self.digits.training, self.seed, step, self.recipe.training.batch)
         )
-        return hinge(self.model(images), labels, self.config.loss).reshape(1)
+        return hinge(self.model(images), labels, self.recipe.loss).reshape(1)
 
     def measure(self) -> dict[str, Any]:
         logits, (_, labels) = self._evaluate(self.seen[0]), self.seen
-        row = {
-            "loss": [float(hinge(logits, labels, self.config.loss))],
+        return {
+            "loss": [float(hinge(logits, labels, self.recipe.loss))],
             "train": [_right(logits, labels)],
             "test": [_right(self._evaluate(self.held_out[0]), self.held_out[1])],
         }
-        return row | self._information() if self.updates in self.informed else row
 
-    def _information(self) -> dict[str, list[float]]:
+    def information(self, asked: DigitsMeasurement) -> dict[str, float]:
         """Every left image with every right one, of all classes: what moves the predicted class?"""
-        images = [self._tensor(side) for side in single_digits(self.digits.test, self.seed, self.config.crossed)]
+        images = [self._tensor(side) for side in single_digits(self.digits.test, self.seed, asked.crossed)]
         found = information(
             images, lambda left, right: self.model(torch.cat([left, right], 2)), names=("left", "right"), hard=True,
-            gradients=self.config.gradients, seed=self.seed,
+            gradients=asked.gradients, seed=self.seed,
         )  # fmt: skip
         row = {
-            f"{name}_{quantity}": [float(values[index])]
+            f"{name}_{quantity}": float(values[index])
             for index, name in enumerate(found.names)
             for quantity, values in (("alone", found.alone), ("given", found.given), ("gradient", found.gradient))
         }
-        return {**row, "right_bias": [float(found.given_error[1])]}
+        return {**row, "right_bias": float(found.given_error[1])}
 
     def _evaluate(self, images: Tensor) -> Tensor:
         return torch.cat([self.model(part) for part in images.split(PART)])
@@ -101,6 +90,12 @@ class DigitsProgram(Program):
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.from_numpy(values).to(self.device, self.dtype)
+
+
+def make_network(recipe: DigitsRecipe, digits: Digits, seed: int) -> CNN:
+    """The network before training."""
+    height, width = digits.test.shrunk(recipe.side).images.shape[1:]
+    return CNN((height, 2 * width), CLASSES, recipe.model, seed, recipe.training.torch_dtype())
 
 
 def hinge(logits: Float[Tensor, "pair class"], labels: Int[Tensor, " pair"], kind: str) -> Tensor:
@@ -117,19 +112,26 @@ def _right(logits: Tensor, labels: Tensor) -> float:
     return float((logits.argmax(-1) == labels).double().mean())
 
 
-def train_and_measure(config: DigitsConfig, request: Request, run: Run, progress: Progress, device: str) -> Table:
-    """Train the one seed of ``request``; its rows over training."""
-    digits = load_digits("mnist" if config.data == "mnist" else "stand-in")
-    run.note(data=digits.sha256)
-    (seed,) = request.seeds
-    training = config.training
-    if request.part == "slow":
-        training = replace(training, learning_rate=training.learning_rate * config.slower)
-    program = DigitsProgram(request.part, config, seed, digits, device, config.informed_steps(request.part))
-    train(program, training, run, progress=progress)
+def load(recipe: DigitsRecipe) -> Digits:
+    """The images that it is trained and tested on."""
+    return load_digits("mnist" if recipe.data == "mnist" else "stand-in")
+
+
+def measured(asked: DigitsMeasurement, trained: Trained, progress: Progress, device: str) -> Table:
+    """The network over its training: accuracies as they were recorded, the information from the weights kept."""
+    recipe: DigitsRecipe = trained.recipe
+    digits, (seed,) = load(recipe), trained.seeds
+    program = DigitsProgram(recipe, seed, digits, device)
+    program.model.eval()
+    informed: dict[int, dict[str, float]] = {}
+    with torch.no_grad():
+        for done, step in enumerate(trained.steps):
+            program.model.load_state_dict(trained.weights(step))
+            informed[step] = program.information(asked)
+            progress(done + 1, len(trained.steps))
     rows = [
-        {"setting": request.part, "seed": seed, "step": row["step"]}
-        | {name: row[name][0] for name in MEASURED if name in row}
-        for row in run.metrics.rows()
+        {"setting": recipe.label, "seed": seed, "step": row["step"], **informed.get(row["step"], {})}
+        | {name: row[name][0] for name in ("loss", "train", "test")}
+        for row in trained.run.metrics()
     ]
     return Table.make("curves", "Every network over training", COLUMNS, rows, details=True, note=digits.note)

@@ -9,30 +9,80 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
+from rote.claims import Assertion, Claim, Estimate, Tables, above, below, mean, paired_difference
 from rote.config import at_least
+from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory.study import RECORDS_SHOWN
 from rote.models import MLPConfig
-from rote.store import FinishedRun, Request, Run, Table
+from rote.recipes import Job, Measurement, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
 from rote.studies.resistance import published
 from rote.studies.resistance.information_tables import PARTS, all_tables
-from rote.studies.study import Progress, Study, studies
+from rote.studies.resistance.plane import PlaneRecipe, training
+from rote.tasks.plane import PlaneTask, Setting
 from rote.training import TrainingConfig
+
+if TYPE_CHECKING:
+    from rote.studies.resistance.information_training import InformedProgram
 
 EARLY = 1 / 16  # of the steps
 
 
+@recipes.register("plane-information")
 @dataclass(frozen=True)
-class InformationConfig:
-    model: MLPConfig = field(default_factory=MLPConfig)
-    training: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=1024, batch=10, learning_rate=0.1))
-    seeds: int = 64
+class InformationRecipe(PlaneRecipe):
+    """Networks on the plane with a pair of logits for the class, and perhaps another for the sign of X2."""
+
+    name = "plane-information"
+    outputs: int = 1
+
+    @property
+    def label(self) -> str:
+        return f"{self.task.setting}, {self.outputs} output{'s' * (self.outputs > 1)}"
+
+    def logits(self) -> int:
+        return 2 * self.outputs
+
+    def program(self, seeds: Sequence[int], device: str) -> InformedProgram:
+        from rote.studies.resistance.information_training import InformedProgram
+
+        return InformedProgram(self, seeds, device)
+
+
+@measurements.register("plane-information")
+@dataclass(frozen=True)
+class InformationMeasurement(Measurement):
+    """What the prediction of every network takes from each input, at every kept step."""
+
+    name = "plane-information"
+    source = published.SOURCE
     values: int = 32  # of X1 and of X2, evenly spaced, all combined with all
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.resistance.information_training import measured
+
+        return [measured(self, trained[0], progress, device)]
+
+
+@dataclass(frozen=True)
+class InformationConfig(StudyConfig):
+    seeds: int = 64
+    model: MLPConfig = field(default_factory=MLPConfig)
+    training: TrainingConfig = field(default_factory=training)
+    values: int = 32
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds")
         at_least(self, 2, "values")
+
+    def recipes(self) -> list[InformationRecipe]:
+        return [
+            InformationRecipe(PlaneTask(cast(Setting, setting)), self.model, self.training, outputs=outputs)
+            for setting, outputs in PARTS
+        ]
 
 
 @studies.register("plane-information")
@@ -40,7 +90,6 @@ class PlaneInformationStudy(Study[InformationConfig]):
     """How much do the plane's networks take from the redundant input, and does training make it more?"""
 
     name = "plane-information"
-    version = 1
     source = published.SOURCE
     place = "Section 4, propositions 1 to 5"
     title = "Information in the redundant input"
@@ -61,20 +110,16 @@ class PlaneInformationStudy(Study[InformationConfig]):
         "quick": {},
         "paper": {"seeds": 256},
     }
+    fixed: ClassVar[Mapping[str, str]] = RECORDS_SHOWN
     default = InformationConfig()
 
-    def requests(self, config: InformationConfig) -> list[Request]:
-        return [self.request(part, config, range(config.seeds)) for part in PARTS]
+    def jobs(self, config: InformationConfig) -> list[Job]:
+        measurement = InformationMeasurement(config.values)
+        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(range(config.seeds))]
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.resistance.information_training import train_and_measure
-
-        return [train_and_measure(self.config_of(request), request, run, progress, device)]
-
-    def summarize(self, config: InformationConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        curves = [run.tables()["curves"] for run in runs]
-        rows = [row for table in curves for row in table.records()]
-        return all_tables(rows, EARLY * config.training.steps, curves[0].columns)
+    def tables(self, config: InformationConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        curves = measured["curves"]
+        return all_tables(curves.records(), EARLY * config.training.steps, curves.columns)
 
     claims = (
         Claim(
@@ -82,7 +127,7 @@ class PlaneInformationStudy(Study[InformationConfig]):
             "A prediction has information about an input exactly where its derivative by it is not zero.",
             published.GRADIENT_AND_INFORMATION,
             (
-                Measurement(
+                Assertion(
                     "Rank correlation over training of I(prediction; X2 | X1) and the mean size of the derivative by "
                     "X2, by seed", lambda tables: seed_mean(tables, "redundant", 1, "correlation"),
                     above(0.5, at_all=0.0),
@@ -96,11 +141,11 @@ class PlaneInformationStudy(Study[InformationConfig]):
             "As the loss falls, the prediction has more information about the class, and so about the input.",
             published.LOSS_AND_INFORMATION,
             (
-                Measurement(
+                Assertion(
                     "Share of early intervals with falling loss in which I(class; prediction) rises, by seed",
                     lambda tables: seed_mean(tables, "redundant", 1, "rises"), above(0.8, at_all=0.5),
                 ),
-                Measurement(
+                Assertion(
                     "Smallest I(input; prediction) - I(class; prediction) of each seed, bits; a theorem, and so a "
                     "test of the estimator", lambda tables: seed_mean(tables, "redundant", 1, "slack"), above(-1e-6),
                     role="control",
@@ -112,11 +157,11 @@ class PlaneInformationStudy(Study[InformationConfig]):
             "Early training makes the prediction depend on the input that decides the class.",
             published.INPUT_MOVES_PREDICTION,
             (
-                Measurement(
+                Assertion(
                     "I(prediction; X1 | X2) early minus untrained, bits",
                     lambda tables: growth(tables, "redundant", 1, "own_given"), above(0.1, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "Mean size of the derivative by X1 early minus untrained",
                     lambda tables: growth(tables, "redundant", 1, "own_gradient"), above(0.1, at_all=0.0),
                 ),
@@ -127,24 +172,24 @@ class PlaneInformationStudy(Study[InformationConfig]):
             "Early training makes the prediction depend on the redundant input where that is informative.",
             published.INPUT_MOVES_PREDICTION,
             (
-                Measurement(
+                Assertion(
                     "I(prediction; X2 | X1) early minus untrained, bits",
                     lambda tables: growth(tables, "redundant", 1, "other_given"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same early: redundant minus random X2, same initial weights and X1",
                     lambda tables: against(tables, "random", 1, "other_given_early"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same against uninformative X2 with the corner unseen",
                     lambda tables: against(tables, "narrow", 1, "other_given_early"), above(0.01, at_all=0.0),
                     role="control",
                 ),
-                Measurement(
+                Assertion(
                     "Mean derivative by X2 early (it speaks against class 1)",
                     lambda tables: seed_mean(tables, "redundant", 1, "other_slope_early"), below(0.0), role="control",
                 ),
-                Measurement(
+                Assertion(
                     "I(prediction; X2 | X1) at the end: redundant minus random X2",
                     lambda tables: against(tables, "random", 1, "other_given_end"), above(0.01, at_all=0.0),
                     role="contrast",
@@ -158,19 +203,19 @@ class PlaneInformationStudy(Study[InformationConfig]):
             "With two outputs, each comes to depend on the input of the other where that is informative.",
             published.OUTPUTS_ARE_ENTANGLED,
             (
-                Measurement(
+                Assertion(
                     "I(output; the other's input | its own) early minus untrained, bits",
                     lambda tables: growth(tables, "redundant", 2, "other_given"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same early: redundant minus random X2",
                     lambda tables: against(tables, "random", 2, "other_given_early"), above(0.01, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same at the end", lambda tables: against(tables, "random", 2, "other_given_end"),
                     above(0.01, at_all=0.0), role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "Share of the corner where both outputs are right at the end: redundant minus random X2",
                     lambda tables: against(tables, "random", 2, "corner_end"), below(0.0), role="contrast",
                 ),

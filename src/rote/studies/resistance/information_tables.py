@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from rote.claims import mean
+from rote.laboratory.aggregate import Row, grouped
 from rote.store import Column, Table
 from rote.studies.resistance.summaries import Rows, over_training
-from rote.studies.summaries import Row, grouped
 
-PARTS = ("redundant 1", "random 1", "narrow 1", "redundant 2", "random 2")  # setting and number of outputs
+PARTS = (("redundant", 1), ("random", 1), ("narrow", 1), ("redundant", 2), ("random", 2))  # setting and outputs
 SETTINGS = (
     "Settings: redundant, as published; random, X2 independent of the class; narrow, X2 uninformative and the corner "
     "unseen."
@@ -91,10 +91,9 @@ def _correlation(rows: Rows, one: str, other: str) -> float:
 
 def _outcome(seeds: Rows) -> Table:
     rows = []
-    for part in PARTS:
-        setting, outputs = part.split()
-        mine = [row for row in seeds if (row["setting"], row["outputs"]) == (setting, int(outputs))]
-        row: Row = {"setting": setting, "outputs": int(outputs), "seeds": len(mine)}
+    for setting, outputs in PARTS:
+        mine = [row for row in seeds if (row["setting"], row["outputs"]) == (setting, outputs)]
+        row: Row = {"setting": setting, "outputs": outputs, "seeds": len(mine)}
         for time in TIMES:
             found = mean([item[f"other_given_{time}"] for item in mine])
             row |= {f"other_{time}": found.value, f"low_{time}": found.low, f"high_{time}": found.high}

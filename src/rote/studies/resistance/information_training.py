@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,13 @@ from torch import Tensor
 
 from rote.analyses.dependence import crossed
 from rote.models import StackedMLP
-from rote.store import Column, Request, Run, Table
-from rote.studies.resistance.plane import PlaneConfig, task_of
+from rote.store import Column, Table
 from rote.studies.resistance.plane_training import PlaneProgram, mean_losses
-from rote.training import train
 
 if TYPE_CHECKING:
-    from rote.studies.resistance.information import InformationConfig
-    from rote.studies.study import Progress
+    from rote.recipes import Trained
+    from rote.recipes.recipe import Progress
+    from rote.studies.resistance.information import InformationMeasurement, InformationRecipe
 
 COLUMNS = (
     Column("setting", "what X2 tells about the class in training", "label"),
@@ -41,42 +41,46 @@ MEASURED = tuple(column.name for column in COLUMNS if column.role == "measured")
 class InformedProgram(PlaneProgram):
     """``outputs`` pairs of logits: the first for the sign of X1, the class, the second for the sign of X2."""
 
-    def __init__(
-        self, setting: str, config: InformationConfig, outputs: int, seeds: Sequence[int], device: str
-    ) -> None:
-        super().__init__(task_of(setting), PlaneConfig(config.model, config.training), seeds, device)
-        self.outputs, self.values = outputs, config.values
-        self.model = StackedMLP(2, 2 * outputs, config.model, seeds, self.dtype).to(self.device)
-        axis = (torch.arange(config.values, dtype=torch.float64) + 0.5) / config.values * 2 - 1
-        self.points = torch.cartesian_prod(axis, axis).to(self.device, self.dtype)  # X2 running fastest
+    def __init__(self, recipe: InformationRecipe, seeds: Sequence[int], device: str) -> None:
+        super().__init__(recipe.task, recipe.model, recipe.training, seeds, device)
+        self.outputs = recipe.outputs
+        self.model = StackedMLP(2, 2 * self.outputs, recipe.model, seeds, self.dtype).to(self.device)
 
     def losses(self, step: int) -> Tensor:
         inputs, _ = self.batch_of(step)
         return self._losses(self.model(inputs), inputs)
 
     def measure(self) -> dict[str, Any]:
+        seen = self.seen[0]
+        return {"loss": self._losses(self._evaluate(seen), seen).double().tolist()}
+
+    def information(self, values: int) -> dict[str, list[float]]:
+        """Every measure of every replica; ``values`` of X1 and of X2, evenly spaced, are combined with each other."""
+        axis = (torch.arange(values, dtype=torch.float64) + 0.5) / values * 2 - 1
+        points = torch.cartesian_prod(axis, axis).to(self.device, self.dtype)  # X2 running fastest
         seen, corner = self.seen[0], self.corner[0]
         logits = self._evaluate(seen)
         row = {
             "loss": self._losses(logits, seen),
             "seen": self._correct(logits, seen),
             "corner": self._correct(self._evaluate(corner), corner),
-            **self._given(),
-            **self._gradients(),
+            **self._given(points),
+            **self._gradients(points),
             **self._of_class(logits[..., :2].softmax(-1)),
         }
-        return {name: values.double().tolist() for name, values in row.items()}
+        return {name: numbers.double().tolist() for name, numbers in row.items()}
 
-    def _given(self) -> dict[str, Tensor]:
+    def _given(self, points: Tensor) -> dict[str, Tensor]:
         """Over all combinations of evenly spaced X1 and X2, the unseen ones too."""
-        logits = self._evaluate(self.points.expand(self.replicas, -1, -1))
-        shape = (self.replicas, self.values, self.values, self.outputs, 2)
+        logits = self._evaluate(points.expand(self.replicas, -1, -1))
+        values = math.isqrt(len(points))
+        shape = (self.replicas, values, values, self.outputs, 2)
         given = crossed(logits.reshape(shape).movedim(3, 1).softmax(-1)).given  # [replica, output, input]
         own = given.diagonal(dim1=1, dim2=2)[:, : self.outputs]
         return {"own_given": own.mean(1), "other_given": (given.sum(2) - own).mean(1)}
 
-    def _gradients(self) -> dict[str, Tensor]:
-        points = self.points.repeat(self.replicas, 1, 1).requires_grad_()
+    def _gradients(self, points: Tensor) -> dict[str, Tensor]:
+        points = points.repeat(self.replicas, 1, 1).requires_grad_()
         with torch.enable_grad():
             margins = self.model(points).unflatten(-1, (self.outputs, 2)).diff(dim=-1)[..., 0]
             found = [torch.autograd.grad(margin.sum(), points, retain_graph=True)[0] for margin in margins.unbind(-1)]
@@ -105,14 +109,18 @@ class InformedProgram(PlaneProgram):
         return right
 
 
-def train_and_measure(config: InformationConfig, request: Request, run: Run, progress: Progress, device: str) -> Table:
-    setting, outputs = request.part.split()
-    program = InformedProgram(setting, config, int(outputs), request.seeds, device)
-    train(program, config.training, run, progress=progress)
-    rows = [
-        {"setting": setting, "outputs": int(outputs), "seed": seed, "step": row["step"]}
-        | {name: row[name][index] for name in MEASURED}
-        for row in run.metrics.rows()
-        for index, seed in enumerate(request.seeds)
-    ]
+def measured(asked: InformationMeasurement, trained: Trained, progress: Progress, device: str) -> Table:
+    """Every network at steps 0, 1, 2, 4, ..., from the weights that were kept there."""
+    recipe: InformationRecipe = trained.recipe
+    program, rows = recipe.program(trained.seeds, device), []
+    with torch.no_grad():
+        for done, step in enumerate(trained.steps):
+            program.model.load_state_dict(trained.weights(step))
+            found = program.information(asked.values)
+            rows += [
+                {"setting": recipe.task.setting, "outputs": recipe.outputs, "seed": seed, "step": step}
+                | {name: found[name][index] for name in MEASURED}
+                for index, seed in enumerate(trained.seeds)
+            ]
+            progress(done + 1, len(trained.steps))
     return Table.make("curves", "Every network over training", COLUMNS, rows, details=True)

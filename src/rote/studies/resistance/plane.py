@@ -8,37 +8,120 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rote.claims import Claim, Measurement, above, below
+from rote.claims import Assertion, Claim, above, below
 from rote.config import at_least
+from rote.laboratory import Study, StudyConfig, studies
 from rote.models import MLPConfig
-from rote.store import FinishedRun, Request, Run, Table
-from rote.studies.resistance import plane_claims as measure
+from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
+from rote.studies.resistance import plane_tables as measure
 from rote.studies.resistance import published
-from rote.studies.resistance.plane_tables import PARTS, all_tables
-from rote.studies.study import Progress, Study, studies
-from rote.studies.summaries import collected
-from rote.tasks.plane import PlaneTask, Setting
-from rote.training import TrainingConfig, split_seeds
-from rote.training.population import Engine, EngineTimes
+from rote.tasks.plane import PlaneTask
+from rote.training import TrainingConfig
+
+if TYPE_CHECKING:
+    from rote.studies.resistance.plane_training import PlaneProgram
 
 EPOCH_POINTS = 250  # Playground's default training set
 
 
+def training() -> TrainingConfig:
+    """As published."""
+    return TrainingConfig(steps=1024, batch=10, learning_rate=0.1)
+
+
+@recipes.register("plane")
 @dataclass(frozen=True)
-class PlaneConfig:
+class PlaneRecipe(Recipe):
+    """Networks that tell the left from the right half of a plane when one quadrant is never seen."""
+
+    name = "plane"
+    source = published.SOURCE
+    together = 64  # as one program; that takes a fifth of the time of one after another
+    task: PlaneTask = field(default_factory=PlaneTask)
     model: MLPConfig = field(default_factory=MLPConfig)
-    training: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=1024, batch=10, learning_rate=0.1))
-    seeds: int = 64
-    epochs: int = 256  # steps of the part "epochs", each a pass over 250 fixed points
-    engine: Engine = "auto"
+    training: TrainingConfig = field(default_factory=training)
+    updates_per_step: int = 1  # 25 where a step is a pass over 250 points
+
+    @property
+    def label(self) -> str:
+        return self.task.setting if self.task.points is None else "epochs"
+
+    def steps(self) -> dict[int, int]:
+        """Update -> step, of those whose weights are kept: 0, 1, 2, 4, ... and the last."""
+        return {step * self.updates_per_step: step for step in self.training.recorded_steps()}
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.training import train
+
+        updates = replace(self.training, steps=self.training.steps * self.updates_per_step)
+        program = self.program(run.request.seeds, device)
+        train(program, updates, run, progress=progress, record_at=self.steps(), snapshots=self.steps())
+
+    def program(self, seeds: Sequence[int], device: str) -> PlaneProgram:
+        from rote.studies.resistance.plane_training import PlaneProgram
+
+        return PlaneProgram(self.task, self.model, self.training, seeds, device)
+
+    def closed(self) -> str:
+        return "Its networks read points of the plane, not symbols. Train such ones in the view Playground."
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.models import StackedMLP
+        from rote.models.fitting import fitted
+
+        one = {name: weight[index : index + 1] for name, weight in weights.items()}
+        seed, dtype = trained.seeds[index], self.training.torch_dtype()
+        size = self.model.layers * self.model.hidden
+        model = fitted(lambda: StackedMLP(2, self.logits(), self.model, (seed,), dtype), one, trained.run.folder, size)
+        return Network(model)
+
+    def logits(self) -> int:
+        """Outputs of a network: two for the class."""
+        return 2
+
+
+@measurements.register("plane")
+@dataclass(frozen=True)
+class PlaneMeasurement(Measurement):
+    """Loss and accuracy of every network at every kept step, and pictures of the boundaries of some."""
+
+    name = "plane"
+    source = published.SOURCE
     shown_seeds: int = 8  # panels of Figure 6
     grid: int = 41  # points per side of a boundary picture
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.resistance.plane_training import measured
+
+        return measured(self, trained[0], progress, device)
+
+
+@dataclass(frozen=True)
+class PlaneConfig(StudyConfig):
+    seeds: int = 64
+    model: MLPConfig = field(default_factory=MLPConfig)
+    training: TrainingConfig = field(default_factory=training)
+    epochs: int = 256  # steps of the setting "epochs", each a pass over 250 fixed points
+    shown_seeds: int = 8
+    grid: int = 41
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds", "epochs", "shown_seeds")
         at_least(self, 2, "grid")
+
+    def recipes(self) -> list[PlaneRecipe]:
+        """The published setting, both controls, and the published one with a step being a pass over fixed points."""
+        as_published = PlaneRecipe(PlaneTask(), self.model, self.training)
+        controls = [replace(as_published, task=PlaneTask("random")), replace(as_published, task=PlaneTask("narrow"))]
+        passes = replace(
+            as_published, task=PlaneTask(points=EPOCH_POINTS), training=replace(self.training, steps=self.epochs),
+            updates_per_step=-(-EPOCH_POINTS // self.training.batch),
+        )  # fmt: skip
+        return [as_published, *controls, passes]
 
 
 @studies.register("plane")
@@ -46,7 +129,6 @@ class PlaneStudy(Study[PlaneConfig]):
     """Does a network that never saw one corner of the plane classify it by the input that decides the class?"""
 
     name = "plane"
-    version = 1
     source = published.SOURCE
     place = "Section 6, appendix C, Figures 4 to 6"
     title = "The plane with a corner held out"
@@ -71,30 +153,12 @@ class PlaneStudy(Study[PlaneConfig]):
     }
     default = PlaneConfig()
 
-    def requests(self, config: PlaneConfig) -> list[Request]:
-        groups = split_seeds(range(config.seeds), config.engine)
-        return [self.request(part, config, seeds) for part in PARTS for seeds in groups]
+    def jobs(self, config: PlaneConfig) -> list[Job]:
+        measurement = PlaneMeasurement(config.shown_seeds, config.grid)
+        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(range(config.seeds))]
 
-    def engine_times(self, config: PlaneConfig, workers: int) -> EngineTimes:
-        from rote.studies.resistance.plane_training import PlaneProgram
-        from rote.training.population import time_engines
-
-        task = task_of("redundant")
-        return time_engines(
-            lambda seeds: PlaneProgram(task, config, seeds, "cpu"), config.training, range(config.seeds), workers
-        )
-
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.resistance.plane_training import train_and_measure
-
-        config, updates_per_step = self.config_of(request), 1
-        if request.part == "epochs":
-            config = replace(config, training=replace(config.training, steps=config.epochs))
-            updates_per_step = -(-EPOCH_POINTS // config.training.batch)
-        return train_and_measure(task_of(request.part), config, request, run, progress, device, updates_per_step)
-
-    def summarize(self, config: PlaneConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return all_tables(collected(runs))
+    def tables(self, config: PlaneConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return measure.all_tables(measured)
 
     claims = (
         Claim(
@@ -102,15 +166,15 @@ class PlaneStudy(Study[PlaneConfig]):
             "Whatever the random seed, the trained network does not find the compositional solution.",
             published.SEEDS_NOT_COMPOSITIONAL,
             (
-                Measurement(
+                Assertion(
                     "Share of seeds that get 99 % of the held-out corner right",
                     lambda tables: measure.compositional_seeds(tables, "redundant"), below(0.1, at_all=0.5),
                 ),
-                Measurement(
+                Assertion(
                     "The same with X2 made random", lambda tables: measure.compositional_seeds(tables, "random"),
                     above(0.25), role="control",
                 ),
-                Measurement(
+                Assertion(
                     "The same with X2 uninformative and the corner unseen",
                     lambda tables: measure.compositional_seeds(tables, "narrow"), above(0.25), role="contrast",
                 ),
@@ -121,11 +185,11 @@ class PlaneStudy(Study[PlaneConfig]):
             "After training, part of the held-out corner goes to the wrong class; the training region is learned.",
             published.CORNER_NOT_LEARNED,
             (
-                Measurement(
+                Assertion(
                     "Wrong share of the corner minus wrong share of the training region",
                     lambda tables: measure.excess_error(tables, "redundant"), above(0.05, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "Wrong share of the training region",
                     lambda tables: measure.seed_mean(tables, "redundant", "seen_wrong"), below(0.05), role="control",
                 ),
@@ -136,11 +200,11 @@ class PlaneStudy(Study[PlaneConfig]):
             "It is the redundant information in X2 that makes the network fail in the corner.",
             published.REDUNDANT_INPUT_IS_USED,
             (
-                Measurement(
+                Assertion(
                     "Wrong share of the corner: redundant minus random X2, same initial weights and X1",
                     lambda tables: measure.against(tables, "random"), above(0.03, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same against uninformative X2 with the corner unseen",
                     lambda tables: measure.against(tables, "narrow"), above(0.03, at_all=0.0),
                 ),
@@ -153,16 +217,16 @@ class PlaneStudy(Study[PlaneConfig]):
             "The first step already puts the boundary where it stays; afterwards the loss is low and changes little.",
             published.EARLY_BOUNDARY,
             (
-                Measurement(
+                Assertion(
                     "Share of the whole loss reduction made by step 1, a step being a pass over 250 points",
                     lambda tables: measure.first_step_share(tables, "epochs"), above(0.8, at_all=0.5),
                 ),
-                Measurement(
+                Assertion(
                     "The same, a step being one update of ten points",
                     lambda tables: measure.first_step_share(tables, "redundant"), above(0.8, at_all=0.5),
                     role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "Share of the corner that changes class between step 1 (a pass) and the end",
                     lambda tables: measure.seed_mean(tables, "epochs", "moved_since_step_1"), below(0.1, at_all=0.25),
                 ),
@@ -171,9 +235,3 @@ class PlaneStudy(Study[PlaneConfig]):
             "takes the reading most favorable to the claim, the Playground's pass over the data.",
         ),
     )  # fmt: skip
-
-
-def task_of(part: str) -> PlaneTask:
-    if part == "epochs":
-        return PlaneTask("redundant", points=EPOCH_POINTS)
-    return PlaneTask(cast(Setting, part))

@@ -1,14 +1,14 @@
-"""The tables of the plane: what becomes of the corner, the data, boundaries, loss and accuracy over training."""
+"""The tables of the plane, and the numbers on which its claims are judged: one value per seed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rote.claims import Estimate, Tables, mean, paired_difference, proportion
+from rote.laboratory.aggregate import band, grouped, interval_columns
 from rote.store import Column, Table
-from rote.studies.resistance import plane_claims as measure
 from rote.studies.resistance import published
-from rote.studies.summaries import band, grouped, interval_columns
 from rote.tasks.plane import PlaneTask
 
 PARTS = ("redundant", "random", "narrow", "epochs")
@@ -16,6 +16,7 @@ SETTINGS = (
     "Settings: redundant, as published; random, X2 independent of the class; narrow, X2 uninformative and the corner "
     "unseen; epochs, as published with a step being a pass over 250 fixed points."
 )
+COMPOSITIONAL = 0.01  # a seed is compositional when it gets at most this share of the held-out corner wrong
 MEASURES = {"loss": "loss", "seen": "training accuracy", "corner": "held-out accuracy"}
 
 
@@ -50,9 +51,9 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
 def _outcome(seeds: Table) -> Table:
     rows = []
     for setting in PARTS:
-        wrong = measure.seed_mean({"seeds": seeds}, setting, "corner_wrong")
-        learned = measure.seed_mean({"seeds": seeds}, setting, "seen_wrong")
-        share = measure.compositional_seeds({"seeds": seeds}, setting)
+        wrong = seed_mean({"seeds": seeds}, setting, "corner_wrong")
+        learned = seed_mean({"seeds": seeds}, setting, "seen_wrong")
+        share = compositional_seeds({"seeds": seeds}, setting)
         said = {"redundant": published.SEEDS_NOT_COMPOSITIONAL, "epochs": published.SEEDS_NOT_COMPOSITIONAL}
         rows.append(
             {
@@ -118,3 +119,31 @@ def _training_curves(dynamics: Table) -> Table:
         "training", "Loss and accuracy over training", columns, rows,
         place="Section 6", figure="plane-training", details=True, note=f"Bands: 95 % intervals. {SETTINGS}",
     )  # fmt: skip
+
+
+def compositional_seeds(tables: Tables, setting: str) -> Estimate:
+    wrong = tables["seeds"].where(setting=setting).column("corner_wrong")
+    return proportion(sum(share <= COMPOSITIONAL for share in wrong), len(wrong))
+
+
+def excess_error(tables: Tables, setting: str) -> Estimate:
+    rows = tables["seeds"].where(setting=setting)
+    return paired_difference(rows.column("corner_wrong"), rows.column("seen_wrong"))
+
+
+def seed_mean(tables: Tables, setting: str, column: str) -> Estimate:
+    return mean(tables["seeds"].where(setting=setting).column(column), bounds=(0.0, 1.0))
+
+
+def against(tables: Tables, control: str) -> Estimate:
+    seeds = tables["seeds"]
+    return paired_difference(
+        seeds.where(setting="redundant").column("corner_wrong"), seeds.where(setting=control).column("corner_wrong")
+    )
+
+
+def first_step_share(tables: Tables, setting: str) -> Estimate:
+    """Over the seeds that learned anything: of a loss that did not fall there is no share."""
+    rows = tables["seeds"].where(setting=setting).records()
+    learned = [row for row in rows if row["loss_end"] < row["loss_0"]]
+    return mean([(row["loss_0"] - row["loss_1"]) / (row["loss_0"] - row["loss_end"]) for row in learned])

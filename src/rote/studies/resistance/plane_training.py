@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from rote.models import StackedMLP
-from rote.store import Column, Request, Run, Table
+from rote.models import MLPConfig, StackedMLP
+from rote.store import Column, Table
 from rote.tasks.plane import Examples, PlaneTask, grid
-from rote.training import Program, choose_device, train
+from rote.training import Program, TrainingConfig, choose_device
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-    from rote.studies.resistance.plane import PlaneConfig
-    from rote.studies.study import Progress
+    from rote.recipes import Trained
+    from rote.recipes.recipe import Progress
+    from rote.studies.resistance.plane import PlaneMeasurement, PlaneRecipe
 
 BLOCK = 256  # batches that are drawn at once
 PART = 384  # points that are evaluated at once
@@ -36,10 +36,12 @@ class PlaneProgram(Program):
 
     stacked = True
 
-    def __init__(self, task: PlaneTask, config: PlaneConfig, seeds: Sequence[int], device: str) -> None:
-        self.task, self.batch, self.seeds = task, config.training.batch, seeds
-        self.replicas, self.device, self.dtype = len(seeds), choose_device(device), config.training.torch_dtype()
-        self.model = StackedMLP(2, 2, config.model, seeds, self.dtype).to(self.device)
+    def __init__(
+        self, task: PlaneTask, model: MLPConfig, training: TrainingConfig, seeds: Sequence[int], device: str
+    ) -> None:
+        self.task, self.batch, self.seeds = task, training.batch, seeds
+        self.replicas, self.device, self.dtype = len(seeds), choose_device(device), training.torch_dtype()
+        self.model = StackedMLP(2, 2, model, seeds, self.dtype).to(self.device)
         self.seen, self.corner = self._even(task.seen(SEEN_SIDE)), self._even(task.corner(CORNER_SIDE))
         self._block = -1
 
@@ -60,6 +62,11 @@ class PlaneProgram(Program):
         return self._inputs[within], self._targets[within]
 
     def measure(self) -> dict[str, Any]:
+        inputs, targets = self.seen
+        return {"loss": mean_losses(self._evaluate(inputs), targets).tolist()}
+
+    def accuracy(self) -> dict[str, list[float]]:
+        """Loss, and the share classified right, of the training region and of the corner; one number per replica."""
         (inputs, targets), (corner, corner_targets) = self.seen, self.corner
         logits = self._evaluate(inputs)
         return {
@@ -103,55 +110,43 @@ def _correct(logits: Float[Tensor, "replica point class"], targets: Int[Tensor, 
     return (logits.argmax(-1) == targets).double().mean(1)
 
 
-def train_and_measure(
-    task: PlaneTask,
-    config: PlaneConfig,
-    request: Request,
-    run: Run,
-    progress: Progress,
-    device: str,
-    updates_per_step: int = 1,
-) -> list[Table]:
-    """Train the seeds of ``request`` and measure them at steps 0, 1, 2, 4, ...; every such step keeps its weights."""
-    program = PlaneProgram(task, config, request.seeds, device)
-    steps = config.training.recorded_steps()
-    training = replace(config.training, steps=config.training.steps * updates_per_step)
-    at = {step * updates_per_step: step for step in steps}
-    train(program, training, run, progress=progress, record_at=at, snapshots=at)
-    rows = [{**row, "step": at[row["step"]]} for row in run.metrics.rows()]
-    with torch.no_grad():  # early stopping ends sooner, and with the best weights rather than the last
-        rows[-1] = {"step": rows[-1]["step"], **program.measure()}
-
-    classes, pictures, points = [], [], program.grid(config.grid)
-    reached = run.checkpoints.steps()
-    for update in reached:
-        program.model.load_state_dict(run.checkpoints.load(update)["model"])
-        classes.append(program.corner_classes())
-        shown = config.shown_seeds if update == reached[-1] else 1
-        pictures += _picture_rows(request, at[update], points, program.probabilities(points), shown)
+def measured(asked: PlaneMeasurement, trained: Trained, progress: Progress, device: str) -> list[Table]:
+    """Every network at steps 0, 1, 2, 4, ..., from the weights that were kept there."""
+    recipe: PlaneRecipe = trained.recipe
+    program, at = recipe.program(trained.seeds, device), recipe.steps()
+    labels = [{"setting": recipe.label, "seed": seed} for seed in trained.seeds]
+    rows, classes, pictures, points = [], [], [], program.grid(asked.grid)
+    reached = trained.steps
+    with torch.no_grad():
+        for done, update in enumerate(reached):
+            program.model.load_state_dict(trained.weights(update))
+            rows.append({"step": at[update], **program.accuracy()})
+            classes.append(program.corner_classes())
+            shown = asked.shown_seeds if update == reached[-1] else 1
+            pictures += _picture_rows(labels, at[update], points, program.probabilities(points), shown)
+            progress(done + 1, len(reached))
     moved = (classes[min(1, len(classes) - 1)] != classes[-1]).double().mean(1).tolist()
-    return [_dynamics(request, rows), _seeds(request, rows, moved), _pictures(pictures)]
+    return [_dynamics(labels, rows), _seeds(labels, rows, moved), _pictures(pictures)]
 
 
 def _picture_rows(
-    request: Request, step: int, points: Tensor, probabilities: Tensor, shown: int
+    labels: list[dict[str, Any]], step: int, points: Tensor, probabilities: Tensor, shown: int
 ) -> list[dict[str, Any]]:
-    """The seeds below ``shown``, where this run has them."""
+    """The seeds below ``shown``, where this training has them."""
     coordinates = [(round(x1, 6), round(x2, 6)) for x1, x2 in points.tolist()]
     return [
-        {"setting": request.part, "seed": seed, "step": step, "x1": x1, "x2": x2, "probability": round(value, 4)}
-        for seed, values in zip(request.seeds, probabilities.tolist(), strict=True)
-        if seed < shown
+        {**which, "step": step, "x1": x1, "x2": x2, "probability": round(value, 4)}
+        for which, values in zip(labels, probabilities.tolist(), strict=True)
+        if which["seed"] < shown
         for (x1, x2), value in zip(coordinates, values, strict=True)
     ]
 
 
-def _dynamics(request: Request, rows: list[dict[str, Any]]) -> Table:
+def _dynamics(labels: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Table:
     long = [
-        {"setting": request.part, "seed": seed, "step": row["step"]}
-        | {name: row[name][index] for name in ("loss", "seen", "corner")}
+        {**which, "step": row["step"]} | {name: row[name][index] for name in ("loss", "seen", "corner")}
         for row in rows
-        for index, seed in enumerate(request.seeds)
+        for index, which in enumerate(labels)
     ]
     columns = (
         *LABELS,
@@ -162,16 +157,16 @@ def _dynamics(request: Request, rows: list[dict[str, Any]]) -> Table:
     return Table.make("dynamics", "Every seed over training", columns, long, details=True)
 
 
-def _seeds(request: Request, rows: list[dict[str, Any]], moved: list[float]) -> Table:
+def _seeds(labels: list[dict[str, Any]], rows: list[dict[str, Any]], moved: list[float]) -> Table:
     first, second, last = rows[0], rows[min(1, len(rows) - 1)], rows[-1]
     wide = [
         {
-            "setting": request.part, "seed": seed, "step": last["step"],
+            **which, "step": last["step"],
             "corner_wrong": 1 - last["corner"][index], "seen_wrong": 1 - last["seen"][index],
             "loss_0": first["loss"][index], "loss_1": second["loss"][index], "loss_end": last["loss"][index],
             "moved_since_step_1": moved[index],
         }
-        for index, seed in enumerate(request.seeds)
+        for index, which in enumerate(labels)
     ]  # fmt: skip
     columns = (
         *LABELS,

@@ -8,49 +8,126 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rote.claims import Claim, Estimate, Measurement, Tables, above, below, mean, paired_difference
+from rote.claims import Assertion, Claim, Estimate, Tables, above, below, paired_difference
 from rote.config import at_least
+from rote.laboratory import Study, StudyConfig, studies
 from rote.models import TranslatorConfig
-from rote.store import FinishedRun, Request, Run, Table
+from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Run, Table
 from rote.studies.resistance import published, scan_tables
-from rote.studies.study import Progress, Study, studies
+from rote.studies.resistance.summaries import seed_mean, since_untrained
 from rote.tasks.scan import SplitName
+from rote.tasks.scan_examples import ScanTask, Setting
 from rote.training import TrainingConfig
 
-SETTINGS = ("original", "random", "replaced")  # A, B as in section 5.2, B as in appendix B
+if TYPE_CHECKING:
+    from rote.studies.resistance.scan_training import ScanProgram
+
+SETTINGS: tuple[Setting, ...] = ("original", "random", "replaced")  # A, B as in section 5.2, B as in appendix B
 RECORDED = (0, *range(5, 50, 5), *range(50, 100, 10))  # then every 50 steps
 INFORMED = (0, 5, 10, 15, 20, 25, 30, 50, 100, 200, 300, 400, 600, 800, 1000, 1200, 1400, 1600, 1800)
 
 
-@dataclass(frozen=True)
-class ScanConfig:
-    model: TranslatorConfig = field(default_factory=TranslatorConfig)
-    training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(
-            steps=2000, batch=256, optimizer="adam", learning_rate=0.01, schedule="exponential"
-        )
-    )
-    split: SplitName = "addprim_jump"
-    seeds: int = 5
-    together: int = 3  # seeds that are trained as one program
-    sample: int = 512  # commands that an accuracy is measured on during training
-    probes: int = 128  # command templates, each with all action words, that the information is measured on
+def training() -> TrainingConfig:
+    """As published."""
+    return TrainingConfig(steps=2000, batch=256, optimizer="adam", learning_rate=0.01, schedule="exponential")
 
-    def __post_init__(self) -> None:
-        at_least(self, 1, "seeds", "together", "sample")
-        at_least(self, 2, "probes")
+
+@recipes.register("scan-jump")
+@dataclass(frozen=True)
+class ScanRecipe(Recipe):
+    """An encoder and a decoder with attention that translate SCAN's commands."""
+
+    name = "scan-jump"
+    source = published.SOURCE
+    together = 3
+    measured_inside = "Accuracies are recorded at 60 steps, and their weights would take three times those kept."
+    task: ScanTask = field(default_factory=ScanTask)
+    model: TranslatorConfig = field(default_factory=TranslatorConfig)
+    training: TrainingConfig = field(default_factory=training)
+    sample: int = 512  # commands that an accuracy is measured on while it is trained
+
+    @property
+    def label(self) -> str:
+        return self.task.setting
 
     def recorded_steps(self) -> list[int]:
+        """Steps at which accuracies are measured."""
         if self.training.record_every is not None:
             return self.training.recorded_steps()
         last = self.training.steps
         return sorted({step for step in (*RECORDED, *range(100, last, 50)) if step < last} | {last})
 
     def informed_steps(self) -> list[int]:
-        """Steps at which the information is measured: the early ones, then a few."""
+        """Steps whose weights are kept, for the information: the early ones, then a few."""
         return sorted({step for step in INFORMED if step < self.training.steps} | {self.training.steps})
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.training import train
+
+        train(
+            self.program(run.request.seeds, device), self.training, run, progress=progress,
+            record_at=self.recorded_steps(), snapshots=self.informed_steps(),
+        )  # fmt: skip
+
+    def program(self, seeds: Sequence[int], device: str) -> ScanProgram:
+        from rote.studies.resistance.scan_training import ScanProgram
+
+        return ScanProgram(self, seeds, device)
+
+    def closed(self) -> str:
+        return (
+            "An encoder and a decoder that translate whole commands: nothing is said at each word. What they do is in "
+            "the report: rote report."
+        )
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.models import StackedTranslator
+        from rote.models.fitting import fitted
+        from rote.tasks.scan_examples import ACTIONS, COMMAND_WORDS
+
+        one = {name: weight[index : index + 1] for name, weight in weights.items()}
+        seed, dtype, config = trained.seeds[index], self.training.torch_dtype(), self.model
+        model = fitted(
+            lambda: StackedTranslator(config, len(COMMAND_WORDS), len(ACTIONS) + 1, (seed,), dtype),
+            one, trained.run.folder, config.hidden**2, config.hidden * config.embedding,
+        )  # fmt: skip
+        return Network(model.eval(), inputs=tuple(COMMAND_WORDS), outputs=(*ACTIONS, "<end>"))
+
+
+@measurements.register("scan-jump")
+@dataclass(frozen=True)
+class ScanMeasurement(Measurement):
+    """Accuracies over training and at the end, and what an answer takes from each component of a command."""
+
+    name = "scan-jump"
+    source = published.SOURCE
+    probes: int = 128  # command templates, each with all action words, that the information is measured on
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.resistance.scan_training import measured
+
+        return measured(self, trained[0], progress, device)
+
+
+@dataclass(frozen=True)
+class ScanConfig(StudyConfig):
+    seeds: int = 5
+    model: TranslatorConfig = field(default_factory=TranslatorConfig)
+    training: TrainingConfig = field(default_factory=training)
+    split: SplitName = "addprim_jump"
+    sample: int = 512
+    probes: int = 128
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "seeds", "sample")
+        at_least(self, 2, "probes")
+
+    def recipe(self, setting: Setting) -> ScanRecipe:
+        return ScanRecipe(ScanTask(self.split, setting), self.model, self.training, self.sample)
 
 
 @studies.register("scan-jump")
@@ -58,7 +135,6 @@ class ScanJumpStudy(Study[ScanConfig]):
     """Does a model that knows a word alone understand commands that combine it?"""
 
     name = "scan-jump"
-    version = 1
     source = published.SOURCE
     place = "Section 5.2, appendix B, Figure 3b"
     title = "SCAN with a word that is only known alone"
@@ -83,7 +159,7 @@ class ScanJumpStudy(Study[ScanConfig]):
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
-            "seeds": 2, "together": 2, "training.steps": 30, "training.batch": 16, "sample": 32, "probes": 8,
+            "seeds": 2, "training.steps": 30, "training.batch": 16, "sample": 32, "probes": 8,
             "model.hidden": 4, "model.embedding": 8,
         },
         "quick": {"training.steps": 400, "training.batch": 64, "sample": 256, "probes": 64},
@@ -91,19 +167,13 @@ class ScanJumpStudy(Study[ScanConfig]):
     }  # fmt: skip
     default = ScanConfig()
 
-    def requests(self, config: ScanConfig) -> list[Request]:
-        groups = [
-            range(config.seeds)[first : first + config.together] for first in range(0, config.seeds, config.together)
-        ]
-        return [self.request(setting, config, seeds) for seeds in groups for setting in SETTINGS]
+    def jobs(self, config: ScanConfig) -> list[Job]:
+        measurement = ScanMeasurement(config.probes)
+        groups = zip(*(config.recipe(setting).jobs(range(config.seeds)) for setting in SETTINGS), strict=True)
+        return [measurement.of(job) for group in groups for job in group]  # all settings of a few seeds, then more
 
-    def perform(self, request: Request, run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.studies.resistance.scan_training import train_and_measure
-
-        return train_and_measure(self.config_of(request), request, run, progress, device)
-
-    def summarize(self, config: ScanConfig, runs: Sequence[FinishedRun]) -> Sequence[Table]:
-        return scan_tables.all_tables([run.tables() for run in runs], config.training.steps)
+    def tables(self, config: ScanConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
+        return scan_tables.all_tables(measured)
 
     claims = (
         Claim(
@@ -111,23 +181,23 @@ class ScanJumpStudy(Study[ScanConfig]):
             "Early in training (steps 10 to 25) training accuracy rises faster in setting A than in B.",
             published.SCAN_TRAINS_FASTER,
             (
-                Measurement(
+                Assertion(
                     "Training accuracy at step 25: A minus B, same initial weights and lines",
                     lambda tables: against(tables, "random", "train_25"), above(0.05, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same without the copies of 'jump', a tenth of the training lines",
                     lambda tables: against(tables, "random", "combined_25"), above(0.01, at_all=0.0), role="control",
                 ),
-                Measurement(
+                Assertion(
                     "Training accuracy, mean over steps 10 to 25: A minus B",
                     lambda tables: against(tables, "random", "train_early"), above(0.0), role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "Without copies, mean over steps 100 to 150: A minus B",
                     lambda tables: against(tables, "random", "combined_middle"), above(0.0), role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "Without copies, mean over steps 100 to 150: A minus B as in appendix B",
                     lambda tables: against(tables, "replaced", "combined_middle"), above(0.0), role="contrast",
                 ),
@@ -140,19 +210,19 @@ class ScanJumpStudy(Study[ScanConfig]):
             "At the end the gap between training and test accuracy is much larger in setting A than in B.",
             published.SCAN_LARGER_GAP,
             (
-                Measurement(
+                Assertion(
                     "Training minus test accuracy at the end: A minus B",
                     lambda tables: against(tables, "random", "gap"), above(0.5, at_all=0.1),
                 ),
-                Measurement(
+                Assertion(
                     "Training minus test accuracy at the end in B", lambda tables: seed_mean(tables, "random", "gap"),
                     below(0.1), role="control",
                 ),
-                Measurement(
+                Assertion(
                     "The same in B as in appendix B", lambda tables: seed_mean(tables, "replaced", "gap"), below(0.1),
                     role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "Training accuracy at the end in A", lambda tables: seed_mean(tables, "original", "train"),
                     above(0.5), role="control",
                 ),
@@ -163,27 +233,27 @@ class ScanJumpStudy(Study[ScanConfig]):
             "In setting A the syntax of the answer comes to depend on the action word early in training, and stays so.",
             published.OUTPUTS_ARE_ENTANGLED,
             (
-                Measurement(
+                Assertion(
                     "I(syntax of the answer; action word | syntax of the command), mean over steps 10 to 25, bits: "
                     "A minus B", lambda tables: against(tables, "random", "syntax_word_early"), above(0.1, at_all=0.0),
                 ),
-                Measurement(
+                Assertion(
                     "The same at the end", lambda tables: against(tables, "random", "syntax_word"),
                     above(0.3, at_all=0.0),
                 ),
-                Measurement(
-                    "The same in A: end minus untrained", lambda tables: since_untrained(tables, "original"),
-                    above(0.0), role="contrast",
+                Assertion(
+                    "The same in A: end minus untrained",
+                    lambda tables: since_untrained(tables, "original", "syntax_word"), above(0.0), role="contrast",
                 ),
-                Measurement(
-                    "The same in B: end minus untrained", lambda tables: since_untrained(tables, "random"), below(0.0),
-                    role="contrast",
+                Assertion(
+                    "The same in B: end minus untrained",
+                    lambda tables: since_untrained(tables, "random", "syntax_word"), below(0.0), role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "At the end, of the words without 'jump': A minus B",
                     lambda tables: against(tables, "random", "syntax_word_others"), above(0.0), role="contrast",
                 ),
-                Measurement(
+                Assertion(
                     "Gradient by action words over that by the other words at the end: A minus B",
                     lambda tables: against(tables, "random", "ratio"), above(0.0), role="contrast",
                 ),
@@ -201,12 +271,3 @@ def against(tables: Tables, control: str, column: str) -> Estimate:
     return paired_difference(
         seeds.where(setting="original").column(column), seeds.where(setting=control).column(column)
     )
-
-
-def seed_mean(tables: Tables, setting: str, column: str) -> Estimate:
-    return mean(tables["seeds"].where(setting=setting).column(column))
-
-
-def since_untrained(tables: Tables, setting: str) -> Estimate:
-    rows = tables["seeds"].where(setting=setting)
-    return paired_difference(rows.column("syntax_word"), rows.column("syntax_word_0"))

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from rote.analyses import information
-from rote.models.ragged import NO_TARGET, arrange
+from rote.models.packed_pairs import NO_TARGET, arrange
 from rote.studies.resistance.scan_training import ScanProgram
 from rote.tasks.scan import ACTION_WORDS
 from rote.tasks.scan_examples import END, JUMP, Numbers, encoded, templates

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from statistics import median
 
 from rote.claims import mean
+from rote.laboratory.aggregate import Row, grouped
 from rote.store import Column, Table
 from rote.studies.resistance import published
 from rote.studies.resistance.summaries import STEP, Rows, accuracy_rows, average, over_training
-from rote.studies.summaries import Row, grouped
 
 EARLY, MIDDLE = (10, 25), (100, 150)  # steps; the first as published
 LAST = 0.2  # share of the steps whose median is taken for the end
@@ -45,11 +45,9 @@ SEED_COLUMNS = (
 )
 
 
-def all_tables(runs: Sequence[Mapping[str, Table]], steps: int) -> list[Table]:
-    curves, information, whole = (
-        [row for run in runs for row in run[name].records()] for name in ("curves", "information", "whole")
-    )
-    seeds = per_seed(curves, information, whole, steps)
+def all_tables(measured: Mapping[str, Table]) -> list[Table]:
+    curves, information, whole = (measured[name].records() for name in ("curves", "information", "whole"))
+    seeds = per_seed(curves, information, whole)
     return [
         _outcome(seeds),
         _accuracy(curves),
@@ -59,20 +57,21 @@ def all_tables(runs: Sequence[Mapping[str, Table]], steps: int) -> list[Table]:
             f"{NOTE}", SETTING,
         ),
         Table.make("seeds", "Every model", SEED_COLUMNS, seeds, details=True, note=NOTE),
-        Table.make("curves", "Every model over training", runs[0]["curves"].columns, curves, details=True, note=NOTE),
+        Table.make("curves", "Every model over training", measured["curves"].columns, curves, details=True, note=NOTE),
         Table.make(
-            "measures", "What every model takes from the parts of a command", runs[0]["information"].columns,
+            "measures", "What every model takes from the parts of a command", measured["information"].columns,
             information, details=True, note=NOTE,
         ),
     ]  # fmt: skip
 
 
-def per_seed(curves: Rows, information: Rows, whole: Rows, steps: int) -> list[Row]:
+def per_seed(curves: Rows, information: Rows, whole: Rows) -> list[Row]:
     told = grouped(information, ("setting", "seed"))
     ends = grouped(whole, ("setting", "seed"))
     found = []
     for key, mine in grouped(curves, ("setting", "seed")).items():
         row: Row = {"setting": key[0], "seed": key[1]}
+        steps = mine[-1]["step"]  # early stopping ends sooner
         row |= {f"{name}_25": _at(mine, name, (25, 25)) for name in ("train", "combined")}
         row |= {"train_early": _at(mine, "train", EARLY), "combined_middle": _at(mine, "combined", MIDDLE)}
         row |= {name: _end(mine, name, steps) for name in ("train", "combined", "test")}

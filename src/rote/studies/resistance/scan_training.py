@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -11,16 +11,17 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from rote.models import StackedTranslator
-from rote.models.ragged import NO_TARGET, Pairs, arrange
-from rote.store import Column, Request, Run, Table
-from rote.tasks.scan_examples import ACTIONS, COMMAND_WORDS, END, Numbers, ScanTask, Setting, encoded
-from rote.training import Program, choose_device, train
+from rote.models.packed_pairs import NO_TARGET, Pairs, arrange
+from rote.store import Column, Table
+from rote.tasks.scan_examples import ACTIONS, COMMAND_WORDS, END, Numbers, encoded
+from rote.training import Program, choose_device
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-    from rote.studies.resistance.scan import ScanConfig
-    from rote.studies.study import Progress
+    from rote.recipes import Trained
+    from rote.recipes.recipe import Progress
+    from rote.studies.resistance.scan import ScanMeasurement, ScanRecipe
 
 LABELS = (
     Column("setting", "original is the source's A, random its B, replaced its B as in appendix B", "label"),
@@ -48,15 +49,16 @@ class ScanProgram(Program):
     stacked = True
     model: StackedTranslator
 
-    def __init__(self, task: ScanTask, config: ScanConfig, seeds: Sequence[int], device: str) -> None:
-        self.task, self.batch, self.seeds = task, config.training.batch, tuple(seeds)
+    def __init__(self, recipe: ScanRecipe, seeds: Sequence[int], device: str) -> None:
+        task = self.task = recipe.task
+        self.batch, self.seeds = recipe.training.batch, tuple(seeds)
         self.replicas, self.device = len(seeds), choose_device(device)
         symbols = len(COMMAND_WORDS), len(ACTIONS) + 1
-        self.model = StackedTranslator(config.model, *symbols, seeds, config.training.torch_dtype()).to(self.device)
-        drawn = [task.training_sample(seed, config.sample) for seed in seeds]
+        self.model = StackedTranslator(recipe.model, *symbols, seeds, recipe.training.torch_dtype()).to(self.device)
+        drawn = [task.training_sample(seed, recipe.sample) for seed in seeds]
         self.train = np.stack([commands for commands, _ in drawn])
         self.copies = torch.from_numpy(np.stack([copies for _, copies in drawn]))
-        self.test = np.stack([task.test(seed, config.sample) for seed in seeds])
+        self.test = np.stack([task.test(seed, recipe.sample) for seed in seeds])
         self._block: tuple[int, Numbers] = (-1, self.train)
 
     def losses(self, step: int) -> Float[Tensor, " replica"]:
@@ -110,41 +112,36 @@ def _token_mean(logits: Float[Tensor, "replica symbol place"], pairs: Pairs) -> 
     return loss.sum(1) / (pairs.targets != NO_TARGET).sum(1)
 
 
-def train_and_measure(config: ScanConfig, request: Request, run: Run, progress: Progress, device: str) -> list[Table]:
-    """Train the seeds of ``request``; weights are kept where the information is measured, which is done afterwards."""
+def measured(asked: ScanMeasurement, trained: Trained, progress: Progress, device: str) -> list[Table]:
+    """Accuracies as they were recorded, the information from the weights kept, and the last weights on all commands."""
     from rote.studies.resistance.scan_information import MEASURES, measure_information
 
-    task = ScanTask(config.split, cast(Setting, request.part))
-    program = ScanProgram(task, config, request.seeds, device)
-    kept = config.informed_steps()
-    train(program, config.training, run, progress=progress, record_at=config.recorded_steps(), snapshots=kept)
-    rows = _long(request, run.metrics.rows())
-    every = [task.lines()[0], task.test(0)]
+    recipe: ScanRecipe = trained.recipe
+    program, informed = recipe.program(trained.seeds, device), []
+    for done, step in enumerate(trained.steps):  # the last weights last: they stay for what follows
+        program.model.load_state_dict(trained.weights(step))
+        informed.append({"step": step, **measure_information(program, asked.probes)})
+        progress(done + 1, len(trained.steps))
+    every = [program.task.lines()[0], program.task.test(0)]
     accuracies = [program.accuracy(np.tile(np.unique(part), (program.replicas, 1))).tolist() for part in every]
     ends = [
-        {"setting": request.part, "seed": seed, "train": train_, "test": test}
-        for seed, train_, test in zip(request.seeds, *accuracies, strict=True)
+        {"setting": recipe.label, "seed": seed, "train": train, "test": test}
+        for seed, train, test in zip(trained.seeds, *accuracies, strict=True)
     ]
-    informed = []
-    for step in run.checkpoints.steps():
-        program.model.load_state_dict(run.checkpoints.load(step)["model"])
-        row = {"step": step, **measure_information(program, config.probes)}
-        informed.append(row)
     measures = [Column(name, about) for name, about in MEASURES.items()]
+    rows, told = _long(trained, trained.run.metrics()), _long(trained, informed)
     return [
         Table.make("curves", "Every model over training", (*LABELS, *CURVES), rows, details=True),
-        Table.make(
-            "information", "Every model over training", (*LABELS, *measures), _long(request, informed), details=True
-        ),
+        Table.make("information", "Every model over training", (*LABELS, *measures), told, details=True),
         Table.make("whole", "Every model at the end, on all commands", ENDS, ends, details=True),
     ]
 
 
-def _long(request: Request, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _long(trained: Trained, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row for each seed."""
     return [
-        {"setting": request.part, "seed": seed}
+        {"setting": trained.recipe.label, "seed": seed}
         | {name: value if name == "step" else value[index] for name, value in row.items()}
         for row in rows
-        for index, seed in enumerate(request.seeds)
+        for index, seed in enumerate(trained.seeds)
     ]

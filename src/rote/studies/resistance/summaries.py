@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, variance
 
+from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.laboratory.aggregate import Row, band, grouped, interval_columns
 from rote.store import Column, Table
-from rote.studies.summaries import Row, band, grouped, interval_columns
 
 Rows = Sequence[Row]
 STEP = Column("step", "updates", "label")
@@ -16,6 +17,17 @@ def average(values: Iterable[float | None]) -> float | None:
     """Of those that there are."""
     found = [value for value in values if value is not None]
     return fmean(found) if found else None
+
+
+def seed_mean(tables: Tables, setting: str, column: str) -> Estimate:
+    """The mean over the networks of a setting."""
+    return mean(tables["seeds"].where(setting=setting).column(column))
+
+
+def since_untrained(tables: Tables, setting: str, column: str) -> Estimate:
+    """What the networks of a setting have at the end minus what they had before training."""
+    rows = tables["seeds"].where(setting=setting)
+    return paired_difference(rows.column(column), rows.column(f"{column}_0"))
 
 
 def over_training(

@@ -1,4 +1,5 @@
 // Asking the server. Every answer is kept, so that a view can be written to a file that works without a server.
+import { credentials } from "./token.js";
 
 export class ApiError extends Error {
   constructor(message, status) {
@@ -7,6 +8,8 @@ export class ApiError extends Error {
     this.status = status;
   }
 }
+
+export const gone = () => new ApiError("The explorer does not answer. Is `rote explore` still running?", 0);
 
 const KEPT = 400; // answers of one view
 const SIZE = 24e6; // and characters of all of them
@@ -50,7 +53,7 @@ export class Recording {
 }
 
 async function ask(method, path, body, signal) {
-  const options = { method, signal, headers: {} };
+  const options = { method, signal, headers: credentials() };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["content-type"] = "application/json";
@@ -60,7 +63,7 @@ async function ask(method, path, body, signal) {
     response = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("The explorer does not answer. Is `rote explore` still running?", 0);
+    throw gone();
   }
   if (response.ok) return response;
   let said = "";
@@ -90,7 +93,7 @@ export function liveApi(recording) {
     post: (path, body, options) => answered("POST", path, body, options),
     // Something to tell the server even while the page closes; nobody waits for an answer.
     send(path, body) {
-      const headers = { "content-type": "application/json" };
+      const headers = { ...credentials(), "content-type": "application/json" };
       fetch(path, { method: "POST", keepalive: true, headers, body: JSON.stringify(body) }).catch(() => {});
     },
     // Newline-delimited JSON: for await (const row of api.stream(path, body, { signal })) ...
@@ -100,7 +103,9 @@ export function liveApi(recording) {
       let rest = "";
       try {
         for (;;) {
-          const { value, done } = await reader.read();
+          const { value, done } = await reader.read().catch((error) => {
+            throw error.name === "AbortError" ? error : gone();
+          });
           if (done) break;
           all = all.length < SIZE / 4 ? all + value : all;
           const lines = (rest + value).split("\n");

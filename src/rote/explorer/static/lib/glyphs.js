@@ -76,7 +76,7 @@ export function glyphs({ label, multiple = false, onpoint, onpress, onleave, onk
         if (at === 0 || words[at] !== words[at - 1]) groups.push((group = h("span", { class: "word", role: "presentation" })));
         group.append(item);
       });
-      const letters = symbols.every((symbol) => symbol.length === 1);
+      const letters = symbols.every((symbol) => [...symbol].length === 1);
       element.classList.toggle("tokens", !letters);
       element.replaceChildren(...groups);
       element.removeAttribute("aria-activedescendant");

@@ -8,7 +8,10 @@ import { h } from "./dom.js";
 
 const STRENGTH = { light: 0.8, dark: 0.6 }; // of the color scale: calmer than all of it
 
-export function heat({ label, hint = "", read, onpick = () => {}, cell = 0, axis: side = "top" }) {
+const calm = (t, signed) => (signed ? divergingRgb : sequentialRgb)(STRENGTH[theme()] * t);
+
+// colors(t, signed) -> [red, green, blue] of a value in -1..1
+export function heat({ label, hint = "", read, onpick = () => {}, cell = 0, axis: side = "top", colors = calm }) {
   const canvas = h("canvas", { width: 1, height: 1 });
   const cursor = h("div", { class: "heat-cursor", "aria-hidden": "true", hidden: true });
   const frame = h("div", { class: "heat-frame", tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": label }, canvas, cursor);
@@ -25,8 +28,7 @@ export function heat({ label, hint = "", read, onpick = () => {}, cell = 0, axis
     const context = canvas.getContext("2d");
     const image = context.createImageData(columns, rows);
     const steps = 256; // colors are looked up: a map has many numbers
-    const color = signed ? divergingRgb : sequentialRgb;
-    const table = Array.from({ length: 2 * steps + 1 }, (_, index) => color((STRENGTH[theme()] * (index - steps)) / steps));
+    const table = Array.from({ length: 2 * steps + 1 }, (_, index) => colors((index - steps) / steps, signed));
     for (let row = 0, place = 0; row < rows; row += 1) {
       for (let column = 0; column < columns; column += 1, place += 4) {
         const number = value(row, column);

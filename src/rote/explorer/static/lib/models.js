@@ -18,6 +18,11 @@ export function titleOf(chosen, shelf) {
   return chosen.checkpoint === null ? title : `${title}, step ${chosen.checkpoint}`;
 }
 
+// What one step of the model reads: "character" or "word"; undefined where it is not on the shelf.
+export function unitOf(shelf, chosen) {
+  return shelf.find((model) => chosen && model.key === chosen.key)?.unit;
+}
+
 // The shelf, and behind it those that the state of a view names and the shelf does not list.
 export async function shelfFor(api, { models = "", model = "" }) {
   const shelf = (await api.get("/api/models")).models;

@@ -8,7 +8,7 @@ const SIGNS = {
   inconclusive: () => [ring(), svg("path", { class: "line", d: "M6.2 6.4c0-2.3 3.7-2.3 3.7 0 0 1.4-1.9 1.4-1.9 3" }), svg("circle", { cx: 8, cy: 11.5, r: 0.95, fill: "currentColor" })],
   "not run": () => [svg("circle", { class: "line", cx: 8, cy: 8, r: 6.5, "stroke-dasharray": "2.6 2.5" })],
 };
-const AS = { finished: "reproduced", running: "inconclusive", interrupted: "partly", failed: "not reproduced", damaged: "not reproduced" };
+const AS = { finished: "reproduced", running: "inconclusive", interrupted: "partly", failed: "not reproduced", damaged: "not reproduced", newer: "inconclusive" };
 
 const ring = () => svg("circle", { class: "line", cx: 8, cy: 8, r: 6.5 });
 const cut = (d) => svg("path", { d, fill: "none", stroke: "var(--raised)", "stroke-width": 1.8, "stroke-linecap": "round", "stroke-linejoin": "round" });

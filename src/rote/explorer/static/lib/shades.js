@@ -1,5 +1,5 @@
 // Colors of values behind text: from paper to a blue (or an orange, below 0) on which the ink still reads well.
-import { diverging, inkOn, onTheme, sequential } from "./color.js";
+import { diverging, divergingRgb, inkOn, onTheme, sequential, sequentialRgb } from "./color.js";
 import { h, svg } from "./dom.js";
 
 const STEPS = 64;
@@ -7,13 +7,17 @@ const STRONGEST = 0.62; // of the color scale
 let tables = null;
 onTheme(() => (tables = null));
 
+const bent = (t) => Math.sign(t) * Math.abs(t) ** 0.8 * STRONGEST; // so that a little still shows
+
+// The same for pictures drawn pixel by pixel, so that one color bar holds for both.
+export const shadeRgb = (t, signed) => (signed ? divergingRgb(bent(t)) : sequentialRgb(Math.max(0, bent(t))));
+
 function table(signed) {
   tables ??= {};
   const key = signed ? "signed" : "plain";
   tables[key] ??= Array.from({ length: 2 * STEPS + 1 }, (_, index) => {
     const t = (index - STEPS) / STEPS;
-    const bent = Math.sign(t) * Math.abs(t) ** 0.8 * STRONGEST; // so that a little still shows
-    const color = signed ? diverging(bent) : sequential(Math.max(0, bent));
+    const color = signed ? diverging(bent(t)) : sequential(Math.max(0, bent(t)));
     return Math.abs(t) < 0.5 / STEPS ? ["transparent", "inherit"] : [color, inkOn(color)];
   });
   return tables[key];

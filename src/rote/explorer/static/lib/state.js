@@ -11,15 +11,17 @@ export function link(name, values) {
   return `#/${name}${query ? `?${query}` : ""}`;
 }
 
-// The state of the open view; set() replaces the address without loading anything.
-export function linked(name) {
+// The state of the open view; set() replaces the address without loading anything. moved(address): it is another one.
+export function linked(name, moved) {
   let values = parse(location.hash).values;
+  moved(link(name, values));
   return {
     get: () => ({ ...values }),
     set(patch) {
       values = { ...values, ...patch };
       values = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "").map(([key, value]) => [key, String(value)]));
       history.replaceState(null, "", link(name, values));
+      moved(link(name, values));
     },
   };
 }

@@ -9,14 +9,19 @@ export function chance(value) {
   return value > 0 && value < 0.0005 ? "<0.1%" : percent(value);
 }
 
-// A text field with a counter; onchange comes when typing pauses (wait: milliseconds).
-export function textField({ label, value, wait, onchange, rows = 3, limit = LIMIT }) {
+// A text field with a counter; onchange comes when typing pauses (wait: milliseconds). Nothing is cut off: a text that is
+// too long is told, by the counter and by what the server answers. characters(): whether characters are what is counted.
+export function textField({ label, value, wait, onchange, rows = 3, characters = () => true }) {
   const id = uniqueId("field");
   const counter = h("span", { class: "counter", id: `${id}-count` });
   const area = h("textarea", {
-    id, rows, maxlength: limit - 1, spellcheck: "false", autocomplete: "off", autocapitalize: "none", "aria-describedby": `${id}-count`, value,
+    id, rows, spellcheck: "false", autocomplete: "off", autocapitalize: "none", "aria-describedby": `${id}-count`, value,
   });
-  const count = () => (counter.textContent = `${area.value.length} of ${limit - 1}`);
+  const count = () => {
+    const size = area.value.length;
+    counter.textContent = characters() ? `${size} of ${LIMIT - 1}` : `${size} characters`;
+    counter.classList.toggle("over", characters() && size >= LIMIT);
+  };
   const later = debounce(() => onchange(area.value), wait);
   area.addEventListener("input", () => {
     if (/[\r\n]/.test(area.value)) area.value = area.value.replace(/[\r\n]+/g, " "); // pasted lines
@@ -38,6 +43,7 @@ export function textField({ label, value, wait, onchange, rows = 3, limit = LIMI
       area.value = text;
       count();
     },
+    count, // again, for another model
     cancel: later.cancel,
   };
 }

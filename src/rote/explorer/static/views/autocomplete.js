@@ -1,11 +1,12 @@
 // Type, and see what the network expects: suggestions, the whole vocabulary, and what its cells did on the way.
+import { answering } from "../lib/answering.js";
 import { onTheme } from "../lib/color.js";
 import { debounce, field, fill, h, latest, number, percent, select, svg } from "../lib/dom.js";
 import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { floats } from "../lib/matrix.js";
 import { shade, textPicture } from "../lib/shades.js";
-import { modelName, parseModel, titleOf } from "../lib/models.js";
+import { modelName, parseModel, titleOf, unitOf } from "../lib/models.js";
 import { chance, modelPicker, textField } from "../lib/textview.js";
 
 const EXAMPLES = ["parts of north af", "the united states of am", "he was born in the ci", "a young age through advanced le"];
@@ -24,11 +25,15 @@ export const view = {
     let layer = Number(given.layer) || 0;
     let series = given.series || "hidden";
     let unit = given.unit === undefined ? null : Number(given.unit);
-    let answer = null;
-    let activity = { key: "", symbols: [], columns: [] }; // what is known of the cells, character by character
+    const NONE = { key: "", text: "", symbols: [], columns: [] };
+    let activity = NONE; // what is shown of the cells, character by character
     let looked = null; // the character whose suggestions are shown; null: the last
 
-    const ask = latest((signal, body) => context.api.post("/api/autocomplete", body, { signal }));
+    const expected = h("div", { class: "expected", hidden: true });
+    const current = answering(expected, (signal, body) => context.api.post("/api/autocomplete", body, { signal }), () => {
+      expected.hidden = true;
+      notes.hidden = true;
+    });
     const suggestions = h("ol", { class: "choices", "aria-label": "Suggestions" });
     const rank = h("p", { class: "hint", role: "status" });
     const notes = h("p", { class: "row-notes", hidden: true });
@@ -37,7 +42,9 @@ export const view = {
     const shown = glyphs({
       label: "The text as the model reads it, shaded by one unit", onpoint: (at) => look(at), onleave: () => look(null),
       onpress: (at) => look(at), onkey: (event) => {
-        const to = answer ? moved(event, looked === null ? answer.symbols.length - 1 : looked, answer.symbols.length) : undefined;
+        if (!current.held) return false;
+        const last = current.held.answer.symbols.length - 1;
+        const to = moved(event, looked === null ? last : looked, last + 1);
         if (to === undefined) return false;
         look(to);
         return true;
@@ -58,28 +65,24 @@ export const view = {
     async function update() {
       if (!model) return;
       if (!text.trim() && kind() !== "autocomplete") { // nothing to go on: such a model needs a symbol
-        ask.cancel();
-        fill(suggestions);
-        rank.textContent = "Type a symbol of the model's vocabulary.";
+        current.forget();
+        tellNotes(["Type a symbol of the model's vocabulary."]);
         return;
       }
       const key = JSON.stringify([modelName(model), layer, series]);
-      if (activity.key !== key) activity = { key, symbols: [], columns: [] };
-      const body = { model: model.key, checkpoint: model.checkpoint, text, layer, series, since: 0 };
-      body.since = Math.max(0, common(text));
+      const known = activity.key === key ? activity : NONE;
+      const body = { model: model.key, checkpoint: model.checkpoint, text, layer, series, since: common(known, text) };
       if (word) body.word = word;
       const begun = performance.now();
       try {
-        const found = await ask(body);
-        if (!found) return;
-        answer = found;
+        const got = await current.ask(body);
+        if (!got) return;
+        const found = got.answer;
         const numbers = floats(found.activity);
-        activity.symbols = found.symbols;
-        activity.columns.length = found.since;
+        activity = { key, text: body.text, symbols: found.symbols, columns: known.columns.slice(0, found.since) };
         for (let at = found.since; at < found.symbols.length; at += 1) {
           activity.columns.push(numbers.subarray((at - found.since) * found.units, (at - found.since + 1) * found.units));
         }
-        known = text;
         looked = null;
         root.dataset.milliseconds = (performance.now() - begun).toFixed(1);
         context.clear();
@@ -89,14 +92,13 @@ export const view = {
       }
     }
 
-    // Characters of the last text that this one begins with: their activity is here already.
-    let known = "";
-    function common(next) {
-      if (!activity.columns.length || kind() !== "autocomplete") return 0;
+    // Characters of the known text that this one begins with: their activity is here already.
+    function common(known, next) {
+      if (!known.columns.length || kind() !== "autocomplete") return 0;
       let same = 0;
-      const [before, now] = [known, next].map((value) => (value.startsWith(" ") ? value : ` ${value}`));
+      const [before, now] = [known.text, next].map((value) => (value.startsWith(" ") ? value : ` ${value}`));
       while (same < before.length && same < now.length && before[same] === now[same]) same += 1;
-      return Math.min(same, activity.columns.length);
+      return Math.min(same, known.columns.length);
     }
 
     const rangeOf = () => {
@@ -106,26 +108,32 @@ export const view = {
     };
 
     function draw() {
-      drawSuggestions(answer);
-      drawStrip();
-      notes.textContent = answer.notes.join(" ");
-      notes.hidden = !answer.notes.length;
+      const { answer } = current.held;
+      expected.hidden = false;
+      drawSuggestions(current.held);
+      drawStrip(answer);
+      tellNotes(answer.notes);
       shown.set(answer.symbols, answer.words, answer.changed);
-      drawControls();
+      drawControls(answer);
       drawActivity();
     }
 
-    function drawSuggestions(found, at = null) {
+    function tellNotes(told) {
+      notes.textContent = told.join(" ");
+      notes.hidden = !told.length;
+    }
+
+    function drawSuggestions({ question: { word }, answer: found }, at = null) {
       const most = found.chances[0] || 1;
       fill(suggestions, found.suggested.map((item, index) => h("li", {},
-        h("button", { type: "button", class: item === word ? "choice-word asked" : "choice-word", title: "Take this word", onclick: () => take(item) }, item),
+        h("button", { type: "button", class: item === word ? "choice-word asked" : "choice-word", title: "Take this word", onclick: () => take(item) }, named(item)),
         h("span", { class: "choice-bar", "aria-hidden": "true" }, h("span", { style: { width: `${(100 * found.chances[index]) / most}%` } })),
         h("span", { class: "choice-share" }, chance(found.chances[index])))));
       const where = at === null ? "" : `after character ${at + 1} · `;
-      rank.textContent = found.rank ? `${where}“${word}”: rank ${found.rank} of ${found.outputs}, ${percent(found.chance, 2)}` : where ? `${where}what it expected there` : "";
+      rank.textContent = found.rank ? `${where}“${word}”: rank ${found.rank} of ${found.outputs}, ${percent(found.chance, 2)}` : found.unknown || (where ? `${where}what it expected there` : "");
     }
 
-    function drawStrip() {
+    function drawStrip(answer) {
       const values = floats(answer.strip);
       const most = Math.max(...values) || 1;
       strip.width = values.length;
@@ -149,11 +157,13 @@ export const view = {
     strip.addEventListener("pointermove", (event) => {
       const box = strip.getBoundingClientRect();
       const at = Math.floor(((event.clientX - box.left) / box.width) * stripValues.length);
-      if (answer && stripValues[at] !== undefined) stripNote.textContent = `“${answer.strip_words[at]}”: ${percent(stripValues[at], 3)}${stripValues.length < answer.outputs ? `, the most of about ${Math.round(answer.outputs / stripValues.length)} words here` : ""}`;
+      if (!current.held || stripValues[at] === undefined) return;
+      const { strip_words: words, outputs } = current.held.answer;
+      stripNote.textContent = `“${words[at]}”: ${percent(stripValues[at], 3)}${stripValues.length < outputs ? `, the most of about ${Math.round(outputs / stripValues.length)} words here` : ""}`;
     });
     strip.addEventListener("pointerleave", () => (stripNote.textContent = stripTold));
 
-    function drawControls() {
+    function drawControls(answer) {
       const layers = answer.layers.map((item) => [String(item), `layer ${item + 1}`]);
       const names = answer.series.map((item) => [item, item.replace(/_/g, " ")]);
       fill(
@@ -183,7 +193,8 @@ export const view = {
       const signed = columns.some((column) => column.some((value) => value < 0));
       const most = Math.max(...columns.map((column) => Math.abs(column[unit]))) || 1;
       shown.paint((at) => shade(columns[at][unit] / most, signed));
-      unitNote.textContent = `Shaded by unit ${unit} of ${series.replace(/_/g, " ")}, layer ${layer + 1}: strongest ${number(most)}${signed ? ", blue above 0, orange below" : ""}.`;
+      const { question } = current.held;
+      unitNote.textContent = `Shaded by unit ${unit} of ${question.series.replace(/_/g, " ")}, layer ${question.layer + 1}: strongest ${number(most)}${signed ? ", blue above 0, orange below" : ""}.`;
     }
 
     function chooseUnit(chosen) {
@@ -196,19 +207,21 @@ export const view = {
     // What was expected earlier: the beginning of the text, which the server has read already.
     const lookAt = latest((signal, body) => context.api.post("/api/autocomplete", body, { signal }));
     async function look(at) {
-      if (!answer || at === looked) return;
+      const { held } = current;
+      if (!held || at === looked) return;
       looked = at;
       if (at === null) {
-        drawSuggestions(answer);
+        lookAt.cancel();
+        drawSuggestions(held);
         return;
       }
       shown.mark(at);
-      const letters = answer.symbols.every((symbol) => symbol.length === 1);
-      const body = { model: model.key, checkpoint: model.checkpoint, text: answer.symbols.slice(0, at + 1).join(letters ? "" : " "), layer, series, since: answer.symbols.length };
-      if (word) body.word = word;
+      const { symbols } = held.answer;
+      const letters = symbols.every((symbol) => symbol.length === 1);
+      const question = { ...held.question, text: symbols.slice(0, at + 1).join(letters ? "" : " "), since: symbols.length };
       try {
-        const found = await lookAt(body);
-        if (found && looked === at) drawSuggestions(found, at);
+        const answer = await lookAt(question);
+        if (answer && current.held === held && looked === at) drawSuggestions({ question, answer }, at);
       } catch (error) {
         context.fail(error);
       }
@@ -232,7 +245,7 @@ export const view = {
       context.state.set({ model: model ? modelName(model) : "", text, word, layer: layer || "", series: series === "hidden" ? "" : series, unit: unit === null ? "" : unit });
     }
 
-    const input = textField({ label: "Type here", value: "", wait: 0, rows: 2, onchange: (value) => {
+    const input = textField({ label: "Type here", value: "", wait: 0, rows: 2, characters: () => unitOf(shelf, model) !== "word", onchange: (value) => {
       text = value;
       keep();
       update();
@@ -258,13 +271,16 @@ export const view = {
       h("p", { class: "lead-in" }, "With every key the network says which word it expects. Take away letters, or whole words before: what it knows comes from there."),
       h("div", { class: "controls" }, h("div", { class: "field" }, h("span", { class: "label" }, "Model"), modelSlot), field("Rank of the word", wordField)),
       input.element, examples, notes,
-      h("div", { class: "expected" },
-        h("section", { class: "panel", "aria-label": "Expected next" }, h("h2", {}, "Expected next"), suggestions, rank),
-        h("div", {},
-          h("section", { class: "panel", "aria-label": "The whole vocabulary" }, h("h2", {}, "The whole vocabulary"), strip, stripNote),
-          h("section", { class: "panel", "aria-label": "The cells along the text" }, h("h2", {}, "The cells along the text"), choices, unitNote, shown.element, map.element))),
+      current.waiting, expected,
     );
-    const end = onTheme(() => answer && draw());
+    fill(
+      expected,
+      h("section", { class: "panel", "aria-label": "Expected next" }, h("h2", {}, "Expected next"), suggestions, rank),
+      h("div", {},
+        h("section", { class: "panel", "aria-label": "The whole vocabulary" }, h("h2", {}, "The whole vocabulary"), strip, stripNote),
+        h("section", { class: "panel", "aria-label": "The cells along the text" }, h("h2", {}, "The cells along the text"), choices, unitNote, shown.element, map.element)),
+    );
+    const end = onTheme(() => current.held && draw());
 
     async function start() {
       shelf = await context.models();
@@ -275,6 +291,8 @@ export const view = {
         layer = 0;
         series = "hidden";
         unit = null;
+        examples.hidden = kind() !== "autocomplete";
+        input.count();
         changed();
       } }));
       if (text === undefined) text = kind() === "autocomplete" || !kind() ? EXAMPLES[0] : (await context.api.post("/api/connectivity/symbols", { model: model.key })).example;
@@ -286,7 +304,7 @@ export const view = {
 
     return {
       unmount() {
-        ask.cancel();
+        current.cancel();
         lookAt.cancel();
         keep.cancel();
         input.cancel();
@@ -295,12 +313,16 @@ export const view = {
       },
       data() {
         const columns = ["model", "text", "rank", "word", "probability"];
-        return { columns, rows: answer ? answer.suggested.map((item, index) => [modelName(model), text, index + 1, item, answer.chances[index]]) : [] };
+        if (!current.held) return { columns, rows: [] };
+        const { question, answer } = current.held;
+        const of = modelName({ key: question.model, checkpoint: question.checkpoint });
+        return { columns, rows: answer.suggested.map((item, index) => [of, question.text, index + 1, item, answer.chances[index]]) };
       },
       svg() {
-        if (!answer) return null;
-        const note = answer.suggested.map((item, index) => `${item} ${chance(answer.chances[index])}`).join(" · ");
-        const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors: (at) => unitColor(at) }]);
+        if (!current.held) return null;
+        const { question, answer } = current.held;
+        const note = answer.suggested.map((item, index) => `${named(item)} ${chance(answer.chances[index])}`).join(" · ");
+        const picture = textPicture([{ title: titleOf({ key: question.model, checkpoint: question.checkpoint }, shelf), note, symbols: answer.symbols, words: answer.words, colors: (at) => unitColor(at) }]);
         const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
         picture.append(svg("image", { x: 0, y: height, width, height: 320, preserveAspectRatio: "none", href: map.picture() }));
         picture.setAttribute("height", height + 330);

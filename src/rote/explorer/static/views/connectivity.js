@@ -1,19 +1,20 @@
 // Which characters does a prediction rest on? Linked rows of one text, one per model.
 import { onTheme } from "../lib/color.js";
 import { debounce, fill, h, select } from "../lib/dom.js";
-import { moved } from "../lib/glyphs.js";
+import { moved, named } from "../lib/glyphs.js";
 import { matrixPanel } from "../lib/matrices.js";
 import { Matrix } from "../lib/matrix.js";
-import { modelName, parseModel } from "../lib/models.js";
+import { modelName, parseModel, titleOf, unitOf } from "../lib/models.js";
 import { colorBar, textPicture } from "../lib/shades.js";
 import { chance, textField } from "../lib/textview.js";
 import { guidedWalk } from "../lib/walk.js";
 import { numbersTable } from "./connectivity/numbers.js";
 import { ASKED, OPTIONS } from "./connectivity/options.js";
-import { clear, pending, rowMaker } from "./connectivity/rows.js";
+import { pending, rowMaker } from "./connectivity/rows.js";
 import { shading } from "./connectivity/shading.js";
 
 const START = { at: 106, models: 3 };
+const WRONG = [404, 422]; // answers about the question itself
 
 export const view = {
   name: "connectivity",
@@ -34,8 +35,10 @@ export const view = {
     const { along, signed, placeIn, paintRow, tell, legend: meaning } = shading(chosen, { rows: () => rows, at: () => at, reading: () => reading });
     const makeRow = rowMaker(context, () => shelf, {
       point: (place) => (pinned ? read(place) : go(place)), press: (place) => press(place), leave: () => read(null), key, shift, remove,
+      lost: () => drawMatrices(),
       model(row) {
         remember();
+        field.count();
         load(row);
       },
     });
@@ -53,7 +56,7 @@ export const view = {
     }
 
     function remove(row) {
-      row.ask.cancel();
+      row.current.cancel();
       rows = rows.filter((item) => item !== row);
       row.element.remove();
       remember();
@@ -76,8 +79,8 @@ export const view = {
     // Answers: the whole matrix comes at once, and moving over the text asks for nothing.
     async function load(row) {
       if (!text.trim()) {
-        row.ask.cancel();
-        clear(row);
+        row.current.forget();
+        waited();
         row.readout.textContent = "Type a text above.";
         return;
       }
@@ -85,25 +88,34 @@ export const view = {
       const body = { model: row.model.key, checkpoint: row.model.checkpoint, text };
       for (const name of ASKED) body[name] = chosen[name];
       if (chosen.ask === "word") body.word = chosen.word;
-      row.waiting.hidden = false;
-      if (!row.answer) row.text.set(...pending(text));
-      row.element.setAttribute("aria-busy", "true");
+      if (!row.answer || row.current.held.question.text !== text) { // of another text nothing stays
+        row.current.forget();
+        row.text.set(...pending(text));
+      }
       try {
-        const answer = await row.ask(body);
-        if (!answer) return;
-        take(row, answer);
+        const answered = row.current.ask(body);
+        waited();
+        const got = await answered;
+        if (!got) return;
+        take(row, got);
         context.clear();
       } catch (error) {
-        clear(row);
-        context.fail(error);
+        row.text.set(...pending(text));
+        if (WRONG.includes(error.status)) row.readout.textContent = error.message; // this model, with this question
+        else context.fail(error);
       }
-      row.waiting.hidden = true;
-      row.element.removeAttribute("aria-busy");
+      waited();
     }
 
-    function take(row, answer) {
-      row.answer = answer;
-      row.matrix = new Matrix(answer, chosen.norm);
+    // What is awaited is told, and what is drawn from it outside of the rows looks old too.
+    function waited() {
+      for (const row of rows) row.waiting.hidden = !row.area.hasAttribute("aria-busy");
+      const old = rows.some((row) => !row.waiting.hidden);
+      for (const part of [matrices.element, numbers]) part.setAttribute("aria-busy", String(old));
+    }
+
+    function take(row, { question, answer }) {
+      row.matrix = new Matrix(answer, question.norm);
       row.text.set(answer.symbols, answer.words, answer.changed);
       row.notes.textContent = answer.notes.join(" ");
       row.notes.hidden = !answer.notes.length;
@@ -178,7 +190,7 @@ export const view = {
     }
 
     const say = debounce(() => {
-      const parts = rows.filter((row) => row.answer).map((row) => `${row.title()}: ${row.answer.suggested[placeIn(row)].slice(0, 2).join(", ")}; ${row.target.textContent}`);
+      const parts = rows.filter((row) => row.answer).map((row) => `${titled(row)}: ${row.answer.suggested[placeIn(row)].slice(0, 2).map(named).join(", ")}; ${row.target.textContent}`);
       context.announce(parts.join(". "));
     }, 350);
     const keep = debounce(() => {
@@ -196,24 +208,34 @@ export const view = {
 
     // The full matrix, one picture per model, and the numbers of the chosen character as a table.
     const matrices = matrixPanel({ place: placeIn, press });
-    const drawMatrices = () => matrices.draw(chosen.view === "matrix" ? rows.filter((row) => row.matrix) : [], chosen.scale, signed());
+    const titled = (row) => titleOf(row.of(), shelf);
+    function drawMatrices() {
+      matrices.draw(chosen.view === "matrix" ? rows.filter((row) => row.matrix) : [], chosen.scale, titled, signed);
+      if (numbers.open) table();
+    }
 
-    const numbers = h("details", { class: "numbers", ontoggle: () => numbers.open && table() }, h("summary", {}, "The chosen character's numbers as a table"));
+    const numbers = h("details", { class: "numbers answers", ontoggle: () => numbers.open && table() }, h("summary", {}, "The chosen character's numbers as a table"));
     function table() {
       const ready = rows.filter((row) => row.matrix);
-      if (!ready.length) return;
-      const made = numbersTable(ready, along(), placeIn);
+      if (!ready.length) {
+        fill(numbers, numbers.firstChild);
+        return;
+      }
+      const made = numbersTable(ready, titled, along(), placeIn);
       fill(numbers, numbers.firstChild, made);
       made.scrollTop = Math.max(0, made.querySelectorAll("tbody tr")[Math.min(at, ready[0].answer.symbols.length - 1)].offsetTop - 160);
     }
 
     // Controls.
-    const field = textField({ label: "Text", value: "", wait: 350, rows: 3, onchange: (value) => setText(value) });
+    const field = textField({ label: "Text", value: "", wait: 350, rows: 3, characters: () => rows.some((row) => unitOf(shelf, row.model) !== "word"), onchange: (value) => setText(value) });
     function setText(value, place) {
       if (value === text && place === undefined) return;
       const fresh = value !== text;
       text = value;
-      if (place === undefined) walk.leave();
+      if (place === undefined) {
+        walk.leave();
+        pin(false); // to a place of the text before
+      }
       at = place === undefined ? Math.max(0, value.length) : place;
       if (fresh) loadAll();
       else paint();
@@ -236,7 +258,6 @@ export const view = {
       else if (ASKED.includes(name)) loadAll();
       else paint();
       drawMatrices();
-      if (numbers.open) table();
     }
 
     const controls = Object.entries(OPTIONS).map(([name, { label, values }]) => {
@@ -292,6 +313,7 @@ export const view = {
       text ??= story.text;
       field.set(text);
       rows = asked.map(makeRow);
+      field.count();
       list.replaceChildren(...rows.map((row) => row.element));
       loadAll();
     }
@@ -299,7 +321,7 @@ export const view = {
 
     return {
       unmount() {
-        rows.forEach((row) => row.ask.cancel());
+        rows.forEach((row) => row.current.cancel());
         [field, keep, say, setWord].forEach((part) => part.cancel());
         matrices.destroy();
         ends.forEach((end) => end());
@@ -308,14 +330,14 @@ export const view = {
         const columns = ["model", "output", "output_symbol", "asked", "rank", "probability", "input", "input_symbol", "value"];
         const found = rows.filter((row) => row.matrix).flatMap((row) => {
           const { symbols, asked, ranks, chances, causal } = row.answer;
-          return symbols.flatMap((symbol, output) => symbols.slice(0, causal ? output + 1 : undefined).map((other, input) => [modelName(row.model), output, symbol, asked[output], ranks[output], chances[output], input, other, row.matrix.at(output, input)]));
+          return symbols.flatMap((symbol, output) => symbols.slice(0, causal ? output + 1 : undefined).map((other, input) => [modelName(row.of()), output, symbol, asked[output], ranks[output], chances[output], input, other, row.matrix.at(output, input)]));
         });
         return { columns, rows: found };
       },
       svg() {
         if (chosen.view === "matrix") return matrices.picture();
         const shown = rows.filter((row) => row.matrix).map((row) => ({
-          title: row.title(), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${word} ${chance(row.answer.suggested_chances[placeIn(row)][index])}`).join(" · ")}  |  ${row.target.textContent}`,
+          title: titled(row), note: `${row.answer.suggested[placeIn(row)].map((word, index) => `${named(word)} ${chance(row.answer.suggested_chances[placeIn(row)][index])}`).join(" · ")}  |  ${row.target.textContent}`,
           symbols: row.answer.symbols, words: row.answer.words, colors: row.colors, marked: placeIn(row),
         }));
         return textPicture(shown, { bar: legend });

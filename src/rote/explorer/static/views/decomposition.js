@@ -1,4 +1,5 @@
 // What does a phrase contribute to each later prediction? Choose it in the text; the rest of the text is the other part.
+import { answering } from "../lib/answering.js";
 import { lineChart } from "../lib/chart.js";
 import { onTheme } from "../lib/color.js";
 import { debounce, fill, h, latest, number, select, svg, uniqueId } from "../lib/dom.js";
@@ -6,7 +7,7 @@ import { glyphs, moved, named } from "../lib/glyphs.js";
 import { heat } from "../lib/heat.js";
 import { wordsOf } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
-import { modelName, parseModel, titleOf } from "../lib/models.js";
+import { modelName, parseModel, titleOf, unitOf } from "../lib/models.js";
 import { chance, modelPicker, textField } from "../lib/textview.js";
 
 const TEXT = "a young age through advanced learning though the rules taught in schools";
@@ -16,11 +17,12 @@ const LABELLED = 16; // units of a tree that can be named below it
 const LARGE = 0.01; // an error that makes the parts doubtful
 const OPTIONS = {
   look: { label: "Look at", values: [["predicted", "the predicted word"], ["target", "the text's own word"], ["word", "this word …"]] },
-  interactions: { label: "Interactions", values: [["source", "generalized (stable)"], ["relevant", "as first published"]] },
-  bias: { label: "Products of biases", values: [["in_span", "inside the phrase"], ["exclusive_end", "all but its end"], ["never", "never the phrase's"]] },
-  linearization: { label: "Linearization", values: [["bias_first", "bias first"], ["shapley", "mean of all orders"]] },
+  rules: { label: "Rules", values: [["shapley", "Shapley, against a run without input"], ["gcd2019", "generalized (Jumelet et al. 2019)"], ["murdoch2018", "first published (Murdoch et al. 2018)"]] },
   unit: { label: "Tree of", values: [["words", "whole words"], ["symbols", "symbols"]] },
 };
+
+// What must be known before the parts are believed.
+const doubts = ({ error, warning }) => warning ? warning.replace(/ Choose rules=.*/, " Choose the Shapley rules above.") : error > LARGE ? "That is too much to trust the parts; try other rules, or a shorter text." : "";
 
 export const view = {
   name: "decomposition",
@@ -38,16 +40,28 @@ export const view = {
     let tree = null;
     let legend = null; // what the colors mean
 
-    const ask = latest((signal, body) => context.api.post("/api/decomposition/phrase", body, { signal }));
     const askTree = latest((signal, body) => context.api.post("/api/decomposition/tree", body, { signal }));
-    const rules = () => ({ bias: chosen.bias, interactions: chosen.interactions, linearization: chosen.linearization });
+    const rules = () => ({ rules: chosen.rules });
     const span = () => [Math.min(start, end), Math.max(start, end)];
+
+    // What is shown is of the phrase, text and model that were asked about; the text can be used only while it is theirs.
+    const results = h("div", { hidden: true });
+    const current = answering(results, (signal, body) => context.api.post("/api/decomposition/phrase", body, { signal }), () => {
+      answer = tree = null;
+      results.hidden = treeBox.hidden = true;
+      shown.set([], []);
+      treeState.textContent = "";
+    });
+    const asked = () => [current.held.question.start, current.held.question.end];
+    const readAs = ({ model: key, checkpoint, text: of }) => JSON.stringify([key, checkpoint, of]);
+    const shownModel = () => ({ key: current.held.question.model, checkpoint: current.held.question.checkpoint });
+    const usable = () => answer && readAs(current.held.question) === readAs({ model: model.key, checkpoint: model.checkpoint, text });
 
     // The text: dragging or shift with arrow keys chooses the phrase, a click behind it chooses the output.
     const shown = glyphs({
       label: "Text: choose a phrase", multiple: true,
       ondrag: (from, to) => {
-        if (from === to && start === end) return;
+        if (!usable() || (from === to && start === end)) return;
         dragged = true;
         choose(from, to);
       },
@@ -56,9 +70,10 @@ export const view = {
           dragged = false;
           return;
         }
-        const word = answer ? wordAt(place) : { first: place, last: place };
+        if (!usable()) return;
+        const word = wordAt(place);
         if (event.shiftKey) choose(start, place);
-        else if (answer && place > span()[1]) lookAt(place);
+        else if (place > span()[1]) lookAt(place);
         else choose(word.first, word.last);
       },
       onpoint: (place) => {
@@ -66,7 +81,7 @@ export const view = {
       },
       onleave: () => tell(null),
       onkey: (event) => {
-        if (!answer) return false;
+        if (!usable()) return false;
         const count = answer.symbols.length;
         const to = moved(event, event.shiftKey ? end : at === null ? end : at, count);
         if (to === undefined) return false;
@@ -101,40 +116,53 @@ export const view = {
     }
 
     async function load() {
-      if (!text || !model) return;
-      root.setAttribute("aria-busy", "true");
+      if (!model) return;
+      if (!text.trim()) {
+        current.forget();
+        context.clear();
+        return;
+      }
+      const before = answer && readAs(current.held.question);
+      textBox.setAttribute("aria-busy", String(Boolean(answer) && !usable()));
       try {
         const [first, last] = span();
-        const found = await ask(body({ start: first, end: last, target: chosen.look === "target" }));
-        if (!found) return;
-        const fresh = !answer || answer.symbols.join("\u0000") !== found.symbols.join("\u0000");
-        answer = found;
-        if (fresh) shown.set(found.symbols, found.words, found.changed);
-        if (at === null || at < first || at >= found.symbols.length) at = found.symbols.length - 1;
+        const got = await current.ask(body({ start: first, end: last, target: chosen.look === "target" }));
+        if (!got) return;
+        answer = got.answer;
+        results.hidden = false;
+        if (before !== readAs(got.question)) {
+          shown.set(answer.symbols, answer.words, answer.changed);
+          tree = null;
+          treeBox.hidden = true;
+        }
+        if (at === null || at < first || at >= answer.symbols.length) at = answer.symbols.length - 1;
         context.clear();
         draw();
         loadTree();
       } catch (error) {
-        context.fail(error);
-      } finally {
-        root.removeAttribute("aria-busy");
+        if (before && error.status === 422 && start + end > 0) { // the phrase was of another text: this one may be shorter
+          [start, end, at] = [0, 0, null];
+          remember();
+          await load();
+        } else context.fail(error);
       }
+      textBox.setAttribute("aria-busy", "false");
     }
 
     // Later characters are shaded by the phrase's part of the logit there.
     const step = (place) => place - answer.steps[0];
-    const large = () => Math.max(1e-9, ...answer.phrase.slice(step(span()[1]) + 1).map(Math.abs));
+    const large = () => Math.max(1e-9, ...answer.phrase.slice(step(asked()[1]) + 1).map(Math.abs));
     const colors = (place) => {
-      const [first, last] = span();
+      const [first, last] = asked();
       if (place < first) return null;
       if (place <= last) return ["transparent", "inherit"];
       return shade(answer.phrase[step(place)] / large(), true);
     };
 
     function draw() {
-      const [first, last] = span();
-      shown.mark(first, last, end);
-      shown.flag("phrase", (place) => place >= first && place <= last);
+      const [first, last] = asked();
+      shown.mark(...span(), end);
+      shown.flag("phrase", (place) => place >= span()[0] && place <= span()[1]);
       shown.flag("looked", (place) => place === at);
       shown.paint(colors);
       notes.textContent = answer.notes.join(" ");
@@ -144,19 +172,18 @@ export const view = {
       bar.update(legend);
       const series = [["the phrase", answer.phrase], ["the rest", answer.rest]].map(([name, values]) => ({ name, points: answer.steps.map((place, index) => [place + 1, values[index]]) }));
       chart.update({ series });
-      const off = answer.error > LARGE;
-      error.classList.toggle("doubtful", off);
-      error.textContent = `Error of the method: the two parts sum to the state within ${number(answer.error)} of it.${off ? " That is too much to trust the parts; try other rules, or a shorter text." : ""}`;
+      error.classList.toggle("doubtful", answer.error > LARGE || Boolean(answer.warning));
+      error.textContent = `Error of the parts: ${number(answer.error)} of the largest. Largest part: ${number(answer.growth)} times the state. ${doubts(answer)}`;
       tell(null);
     }
 
     function tell(place) {
       if (!answer) return;
-      const looked = place === null || place < span()[0] ? at : place;
+      const looked = place === null || place < asked()[0] ? at : place;
       const index = step(looked);
       if (answer.phrase[index] === undefined) return;
       const cells = [
-        ["predicted there", answer.outputs[index]],
+        ["predicted there", named(answer.outputs[index])],
         ["logit from the phrase", number(answer.phrase[index])], ["from the rest", number(answer.rest[index])], ["from the readout's bias", number(answer.bias[index])],
         ["probability", chance(answer.chance[index])], ["from the phrase alone", chance(answer.chance_phrase[index])], ["from the rest alone", chance(answer.chance_rest[index])],
       ];
@@ -170,7 +197,7 @@ export const view = {
       tell(null);
       keep();
       const index = step(at);
-      if (index >= 0) context.announce(`Output ${at + 1}, ${answer.outputs[index]}: ${number(answer.phrase[index])} from the phrase, ${number(answer.rest[index])} from the rest.`);
+      if (index >= 0) context.announce(`Output ${at + 1}, ${named(answer.outputs[index])}: ${number(answer.phrase[index])} from the phrase, ${number(answer.rest[index])} from the rest.`);
       treeLater();
     }
 
@@ -189,9 +216,11 @@ export const view = {
       }
       try {
         treeState.textContent = "computing …";
+        treeBox.setAttribute("aria-busy", "true");
         const found = await askTree(body({ at, unit: chosen.unit }));
-        if (!found) return;
+        if (!found || !answer) return;
         tree = found;
+        treeBox.removeAttribute("aria-busy");
         drawTree();
       } catch (problem) {
         tree = null;
@@ -213,7 +242,8 @@ export const view = {
       const count = tree.units.length;
       const most = Math.max(1e-9, ...tree.scores.map((score) => Math.abs(score)));
       treeBox.hidden = false;
-      treeState.textContent = `Output ${tree.at + 1}, “${tree.output}”: the logit of each of the ${tree.scores.length} spans. Largest error of ${tree.measured} of them: ${number(tree.error)}.`;
+      treeState.textContent = `Output ${tree.at + 1}, “${tree.output}”: the logit of each of the ${tree.scores.length} spans. Largest error of ${tree.measured} of them: ${number(tree.error)}. ${doubts(tree)}`;
+      treeState.classList.toggle("doubtful", tree.error > LARGE || Boolean(tree.warning));
       map.set({
         rows: count, columns: 2 * count, signed: true, aspect: count > 1 ? `2 / 1` : "8 / 1", labels: count <= LABELLED ? tree.units.map(([first, last]) => spell(first, last)) : [],
         value: (row, column) => {
@@ -255,7 +285,7 @@ export const view = {
     }
 
     // The frame.
-    const input = textField({ label: "Text", value: "", wait: 350, rows: 2, onchange: (value) => {
+    const input = textField({ label: "Text", value: "", wait: 350, rows: 2, characters: () => unitOf(shelf, model) !== "word", onchange: (value) => {
       if (value === text) return;
       text = value;
       const last = Math.max(0, value.length - 1);
@@ -282,6 +312,7 @@ export const view = {
       return h("div", { class: "field" }, h("label", { for: id }, label), made, name === "look" && wordInput);
     });
     const modelSlot = h("span", {});
+    const textBox = h("div", { class: "phrase-text answers" }, shown.element);
     const notes = h("p", { class: "row-notes", hidden: true });
     const heading = h("span", { class: "phrase-name" });
     const bar = colorBar();
@@ -290,15 +321,17 @@ export const view = {
     const chart = lineChart({ series: [], x: { label: "output (character)" }, y: { label: "logit" }, height: 220 });
     const treeState = h("p", { class: "hint", role: "status" });
     const best = h("table", { class: "data" });
-    const treeBox = h("div", { class: "tree", hidden: true }, map.element, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Largest contributions" }, best));
+    const treeBox = h("div", { class: "tree answers", hidden: true }, map.element, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Largest contributions" }, best));
     fill(
       root,
       h("p", { class: "lead-in" }, "The state of a network is split in two: what comes from a phrase, and the rest. Drag over a phrase, or hold Shift and use the arrow keys; then choose a later character to see what the phrase contributes to the prediction there."),
       h("div", { class: "controls" }, h("div", { class: "field" }, h("span", { class: "label" }, "Model"), modelSlot)),
       input.element,
       h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is looked at, and the rules of the split"), h("div", { class: "controls" }, controls)),
-      h("div", { class: "legend-line" }, bar.element),
-      h("div", { class: "phrase-text" }, shown.element), notes, facts, error,
+      textBox, current.waiting, results,
+    );
+    fill(
+      results, h("div", { class: "legend-line" }, bar.element), notes, facts, error,
       h("section", { class: "panel", "aria-label": "The phrase against the rest" }, h("h2", {}, heading, " against the rest"), chart.element),
       h("section", { class: "panel", "aria-label": "All spans" }, h("h2", {}, "All spans"), treeState, treeBox),
     );
@@ -310,6 +343,7 @@ export const view = {
       model ??= { key: shelf[0].key, checkpoint: null };
       fill(modelSlot, modelPicker({ shelf, chosen: model, label: "Model", onchange: (picked) => {
         model = picked;
+        input.count();
         remember();
         load();
       } }));
@@ -328,7 +362,7 @@ export const view = {
 
     return {
       unmount() {
-        [ask, askTree, later, treeLater, keep, input].forEach((part) => part.cancel());
+        [current, askTree, later, treeLater, keep, input].forEach((part) => part.cancel());
         map.destroy();
         chart.destroy();
         endTheme();
@@ -336,15 +370,15 @@ export const view = {
       data() {
         const columns = ["model", "phrase", "output", "symbol", "word", "logit_phrase", "logit_rest", "logit_bias", "probability", "probability_phrase", "probability_rest"];
         if (!answer) return { columns, rows: [] };
-        const phrase = spell(...span());
-        return { columns, rows: answer.steps.map((place, index) => [modelName(model), phrase, place, answer.symbols[place], answer.outputs[index], answer.phrase[index], answer.rest[index], answer.bias[index], answer.chance[index], answer.chance_phrase[index], answer.chance_rest[index]]) };
+        const phrase = spell(...asked());
+        return { columns, rows: answer.steps.map((place, index) => [modelName(shownModel()), phrase, place, answer.symbols[place], answer.outputs[index], answer.phrase[index], answer.rest[index], answer.bias[index], answer.chance[index], answer.chance_phrase[index], answer.chance_rest[index]]) };
       },
       svg() {
         if (!answer) return null;
-        const [first, last] = span();
+        const [first, last] = asked();
         const painted = (place) => (place >= first && place <= last ? ["var(--published)", "var(--published-ink)"] : colors(place));
         const note = `contribution of “${spell(first, last)}”`;
-        const picture = textPicture([{ title: titleOf(model, shelf), note, symbols: answer.symbols, words: answer.words, colors: painted, marked: at }], { bar: legend });
+        const picture = textPicture([{ title: titleOf(shownModel(), shelf), note, symbols: answer.symbols, words: answer.words, colors: painted, marked: at }], { bar: legend });
         if (!tree) return picture;
         const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
         const labels = tree.units.length <= LABELLED ? tree.units : [];

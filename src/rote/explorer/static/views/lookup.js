@@ -1,7 +1,8 @@
 // Lookup tables: a composition, what a baseline and a guided model make of it, and how.
+import { answering } from "../lib/answering.js";
 import { divergingRgb, sequentialRgb } from "../lib/color.js";
 import { compositionField } from "../lib/composition.js";
-import { field, fill, h, latest, number, percent, select, svg } from "../lib/dom.js";
+import { field, fill, h, number, percent, select, svg } from "../lib/dom.js";
 import { labelledHeat } from "../lib/labelled_heat.js";
 
 const BASE = "/api/lookup";
@@ -45,15 +46,20 @@ export const view = {
     });
 
     // ---- asking the server
-    const asking = latest((signal) => context.api.post(`${BASE}/ask`, { ...which(), composition: chosen.composition }, { signal }));
+    const results = h("div", { hidden: true });
+    const current = answering(results, (signal, question) => context.api.post(`${BASE}/ask`, question, { signal }), () => {
+      answer = null;
+      results.hidden = true;
+    });
 
     async function ask(composition) {
       chosen.composition = composition;
       remember();
       try {
-        const found = await asking();
-        if (!found || gone) return;
-        answer = found;
+        const got = await current.ask({ ...which(), composition });
+        if (!got || gone) return;
+        answer = got.answer;
+        results.hidden = false;
         context.clear?.();
         show();
       } catch (error) {
@@ -63,6 +69,7 @@ export const view = {
 
     async function open() {
       groups = null;
+      current.forget(); // it was of other models
       try {
         task = await context.api.post(`${BASE}/task`, which());
         if (gone) return;
@@ -75,8 +82,11 @@ export const view = {
     }
 
     async function findGroups(models, seed) {
-      while (!gone && chosen.models === models && chosen.seed === seed) {
-        groups = (await context.api.post(`${BASE}/groups`, which())).groups;
+      const wanted = () => !gone && chosen.models === models && chosen.seed === seed;
+      while (wanted()) {
+        const found = (await context.api.post(`${BASE}/groups`, which())).groups;
+        if (!wanted()) return;
+        groups = found;
         if (groups) break;
         await new Promise((done) => setTimeout(done, AGAIN));
       }
@@ -125,7 +135,11 @@ export const view = {
           }))),
         h("div", { class: "shortcuts", role: "group", "aria-label": "Examples" }, h("span", { class: "label" }, "Try"),
           shortcuts.map((name) => h("button", { type: "button", class: "quiet", title: SPLITS[name][1], onclick: () => typing.set(task.examples[name]) }, SPLITS[name][0]))),
-        place, steps,
+        current.waiting, results,
+        h("details", { class: "tables" }, h("summary", {}, "The tables"), tables()),
+      );
+      fill(
+        results, place, steps,
         h("section", { class: "panel", "aria-labelledby": "lookup-attention" }, h("h2", { id: "lookup-attention" }, "Attention"),
           h("p", { class: "hint" }, "Each row is an output, each column an input; dashed: where the guided model was told to look."),
           h("div", { class: "pair" }, KINDS.map((kind) => h("div", {}, h("h3", {}, TITLES[kind]), maps[kind].attention.element)))),
@@ -133,7 +147,6 @@ export const view = {
           h("div", { class: "pair" }, KINDS.map((kind) => h("div", {}, h("h3", {}, TITLES[kind]), maps[kind].activity.element))),
           h("p", { class: "hint" }, "▲ marks the units of the functional group chosen above.")),
         h("section", { class: "panel", "aria-labelledby": "lookup-groups" }, h("h2", { id: "lookup-groups" }, "Functional groups"), found),
-        h("details", { class: "tables" }, h("summary", {}, "The tables"), tables()),
       );
     }
 
@@ -270,7 +283,7 @@ export const view = {
     return {
       unmount() {
         gone = true;
-        asking.cancel();
+        current.cancel();
         ends.forEach((end) => end());
       },
       data() {

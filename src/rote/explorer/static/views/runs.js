@@ -1,7 +1,8 @@
 // Every stored run: find some, choose up to twelve, and compare their curves and settings.
+import { answering } from "../lib/answering.js";
 import { lineChart } from "../lib/chart.js";
 import { category } from "../lib/color.js";
-import { debounce, field, fill, h, latest, number, select } from "../lib/dom.js";
+import { debounce, field, fill, h, number, select } from "../lib/dom.js";
 import { badge } from "../lib/outcome.js";
 import { opening } from "./runs/opening.js";
 
@@ -28,12 +29,15 @@ export const view = {
     let compared = null;
     let chart = null;
     let shown = PAGE;
-    const ask = latest((signal, runs) => context.api.post("/api/runs/compare", { runs }, { signal }));
     const search = h("input", { type: "search", value: chosen.q, placeholder: "study, part or id", oninput: debounce((event) => change({ q: event.target.value }), 120) });
     const filters = h("div", { class: "controls" });
     const said = h("p", { class: "filtered", role: "status" });
     const table = h("div", { class: "scroll run-list", role: "region", tabindex: "0", "aria-label": "Runs" });
     const comparison = h("div", { class: "comparison-panel" });
+    const current = answering(comparison, (signal, question) => context.api.post("/api/runs/compare", question, { signal }), () => {
+      compared = null;
+      drawComparison();
+    });
 
     function change(patch) {
       Object.assign(chosen, patch);
@@ -47,7 +51,7 @@ export const view = {
     function matching() {
       const words = chosen.q.toLowerCase().split(/\s+/).filter(Boolean);
       const found = answer.runs.filter((run) => {
-        const text = `${run.id} ${run.study} ${run.part} ${run.preset} ${run.status}`.toLowerCase();
+        const text = `${run.id} ${run.study} ${run.part} ${run.label} ${run.preset} ${run.status}`.toLowerCase();
         return (!chosen.study || run.study === chosen.study) && (!chosen.status || run.status === chosen.status) && words.every((word) => text.includes(word));
       });
       const key = chosen.sort.replace("-", "");
@@ -88,7 +92,7 @@ export const view = {
         "tr", { class: at >= 0 ? "chosen" : "", onclick: (event) => { if (event.target !== box && !full) toggle(run.id); } },
         h("td", { class: "pick" }, box, mark),
         h("th", { scope: "row" }, run.study, h("small", {}, `${run.id.slice(0, 10)} ${run.preset}`)),
-        h("td", {}, run.part), h("td", {}, badge(run.status), run.error && h("small", { class: "reason" }, run.error)),
+        h("td", {}, run.label ? `${run.part}, ${run.label}` : run.part), h("td", {}, badge(run.status), run.error && h("small", { class: "reason" }, run.error)),
         h("td", { class: "number" }, String(run.seeds)), h("td", { class: "date", title: when(run.started) }, briefly(run.started)), h("td", { class: "number" }, time(run.seconds)),
       );
     }
@@ -112,20 +116,18 @@ export const view = {
 
     async function compare() {
       if (!chosen.runs.length) {
-        compared = null;
-        drawComparison();
+        current.forget();
         return;
       }
       if (!compared) fill(comparison, h("p", { class: "loading" }, "Reading the curves …"));
       try {
-        const found = await ask(chosen.runs);
-        if (found === undefined) return;
-        compared = found;
+        const got = await current.ask({ runs: chosen.runs });
+        if (!got) return;
+        compared = got.answer;
         context.clear();
         drawComparison();
       } catch (error) {
         context.fail(error);
-        fill(comparison);
       }
     }
 

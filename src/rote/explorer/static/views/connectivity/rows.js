@@ -1,10 +1,12 @@
 // One row of the view: a model, the text as it reads it, what it suggests.
-import { fill, h, latest } from "../../lib/dom.js";
+import { answering } from "../../lib/answering.js";
+import { fill, h } from "../../lib/dom.js";
 import { glyphs } from "../../lib/glyphs.js";
 import { titleOf } from "../../lib/models.js";
 import { modelPicker } from "../../lib/textview.js";
 
-// shelf(): the models; on: what to do when a character is pointed at or pressed, a key comes, another model is chosen.
+// shelf(): the models; on: what to do when a character is pointed at or pressed, a key comes, another model is chosen,
+// or the answer is lost. A row that has an answer has its matrix, and of(): which model it is of, the last chosen or not.
 export function rowMaker(context, shelf, on) {
   function drawRow(row) {
     const picker = modelPicker({
@@ -21,15 +23,19 @@ export function rowMaker(context, shelf, on) {
       row.element,
       h("header", {}, picker, row.waiting, h("span", { class: "row-tools" },
         button("↑", "Move this row up", () => on.shift(row, -1)), button("↓", "Move this row down", () => on.shift(row, 1)), button("×", "Remove this row", () => on.remove(row)))),
-      h("div", { class: "row-line" }, row.suggestions, row.target),
-      row.text.element, row.notes, row.readout,
+      fill(row.area, h("div", { class: "row-line" }, row.suggestions, row.target), row.text.element, row.notes, row.readout),
     );
   }
 
   return function makeRow(model) {
-    const row = { model, answer: null, matrix: null };
+    const row = { model, matrix: null, area: h("div", { class: "row-answer" }) };
+    row.current = answering(row.area, (signal, body) => context.api.post("/api/connectivity", body, { signal }), () => {
+      clear(row);
+      on.lost();
+    });
+    Object.defineProperty(row, "answer", { get: () => (row.current.held ? row.current.held.answer : null) });
     row.title = () => titleOf(row.model, shelf());
-    row.ask = latest((signal, body) => context.api.post("/api/connectivity", body, { signal }));
+    row.of = () => ({ key: row.current.held.question.model, checkpoint: row.current.held.question.checkpoint });
     row.text = glyphs({
       label: `Text as ${row.title()} reads it`,
       onpoint: on.point,
@@ -48,10 +54,11 @@ export function rowMaker(context, shelf, on) {
   };
 }
 
-export function clear(row) {
-  row.answer = row.matrix = null;
+function clear(row) {
+  row.matrix = null;
   row.text.set([], []);
   row.readout.textContent = row.target.textContent = row.notes.textContent = "";
+  row.notes.hidden = true;
   fill(row.suggestions);
 }
 

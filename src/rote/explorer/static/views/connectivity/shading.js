@@ -4,11 +4,13 @@ import { named } from "../../lib/glyphs.js";
 import { shade } from "../../lib/shades.js";
 import { chance } from "../../lib/textview.js";
 
-// chosen: the options; rows(), at(): the rows and the chosen character; reading(): another one whose value is read.
+// chosen: the options; rows(), at(): the rows and the chosen character; reading(): another one whose value is read. What
+// was measured is what a row's own question says, which may be older than the options.
 export function shading(chosen, { rows, at, reading }) {
   const whole = () => chosen.unit === "words";
   const along = () => (chosen.view === "column" ? "column" : "row");
-  const signed = () => chosen.norm === "signed";
+  const measured = (row) => (row && row.matrix ? row.current.held.question : chosen);
+  const signed = (row) => measured(row).norm === "signed";
   const placeIn = (row) => Math.min(at(), row.answer.symbols.length - 1);
 
   function most(row, values) {
@@ -22,7 +24,7 @@ export function shading(chosen, { rows, at, reading }) {
     const place = placeIn(row);
     row.values = row.matrix.series(place, along(), whole());
     const largest = most(row, row.values) || 1;
-    row.colors = (other) => (row.matrix.reaches(place, other, along()) ? shade(row.values[other] / largest, signed()) : null);
+    row.colors = (other) => (row.matrix.reaches(place, other, along()) ? shade(row.values[other] / largest, signed(row)) : null);
     row.text.paint(row.colors);
     row.text.mark(place);
     suggest(row, place);
@@ -32,20 +34,21 @@ export function shading(chosen, { rows, at, reading }) {
     const { asked, ranks, chances, own, suggested, suggested_chances: shares } = row.answer;
     const word = asked[place];
     fill(row.suggestions, suggested[place].map((item, index) =>
-      h("li", { class: item === word ? "asked" : undefined }, h("b", {}, item), " ", h("span", {}, chance(shares[place][index])))));
-    const unknown = own[place] && chosen.ask === "text"; // the text ends here, or has a word that is no output
+      h("li", { class: item === word ? "asked" : undefined }, h("b", {}, named(item)), " ", h("span", {}, chance(shares[place][index])))));
+    const unknown = own[place] && measured(row).ask === "text"; // the text ends here, or has a word that is no output
     row.target.textContent = unknown ? "asked about: the first suggestion" : `${named(word)}: rank ${ranks[place]} (${chance(chances[place])})`;
   }
 
   function tell(row) {
     if (!row.matrix) return;
-    const { symbols } = row.answer;
+    const { symbols, causal } = row.answer;
     const place = placeIn(row);
-    const spell = (position) => {
-      if (!whole()) return `“${named(symbols[position])}” (${position + 1})`;
-      const { first, last } = row.matrix.words[row.matrix.wordOf[position]];
-      return `“${symbols.slice(first, last + 1).join("").trim()}”`;
+    const wordFrom = (word) => { // as far as it has been read
+      const { first, last } = row.matrix.words[word];
+      const name = symbols.slice(first, (causal && along() === "row" && first <= place ? Math.min(last, place) : last) + 1).join("").trim();
+      return name ? `“${name}”` : "the space";
     };
+    const spell = (position) => (whole() ? wordFrom(row.matrix.wordOf[position]) : `“${named(symbols[position])}” (${position + 1})`);
     const elsewhere = reading();
     if (elsewhere !== null && elsewhere < symbols.length) {
       const value = along() === "row" ? row.matrix.value(place, elsewhere, whole()) : row.matrix.value(elsewhere, place, whole());
@@ -61,15 +64,12 @@ export function shading(chosen, { rows, at, reading }) {
       return;
     }
     const { word, share } = row.matrix.strongest(place);
-    const { first, last } = row.matrix.words[word];
-    const name = symbols.slice(first, last + 1).join("").trim();
-    row.readout.textContent = `draws most on ${name ? `“${name}”` : "the space"}: ${percent(share, 0)} of all words`;
+    row.readout.textContent = `draws most on ${wordFrom(word)}: ${percent(share, 0)} of all words`;
   }
 
-  function measure(relative) {
-    const what = { l2: "norm of the gradient", squared: "squared norm of the gradient", signed: "gradient × input" }[chosen.norm];
-    const of = chosen.of === "logit" ? "logit" : "log probability";
-    return `${what} of the ${of}, at the ${chosen.wrt === "one_hot" ? "one-hot input" : "embedding"}${relative ? ", over the largest at the chosen character" : ""}`;
+  function measure({ norm, of, wrt }, relative) {
+    const what = { l2: "norm of the gradient", squared: "squared norm of the gradient", signed: "gradient × input" }[norm];
+    return `${what} of the ${of === "logit" ? "logit" : "log probability"}, at the ${wrt === "one_hot" ? "one-hot input" : "embedding"}${relative ? ", over the largest at the chosen character" : ""}`;
   }
 
   // What the colors mean.
@@ -77,7 +77,8 @@ export function shading(chosen, { rows, at, reading }) {
     const relative = chosen.scale === "position";
     const largest = Math.max(0, ...rows().map((row) => (row.matrix ? most(row, row.values || []) : 0)));
     const end = relative ? "1" : number(largest);
-    return { signed: signed(), low: signed() ? `−${end}` : "0", high: end, measure: measure(relative) };
+    const newest = rows().find((row) => row.matrix && !row.area.hasAttribute("aria-busy"));
+    return { signed: signed(newest), low: signed(newest) ? `−${end}` : "0", high: end, measure: measure(measured(newest), relative) };
   }
 
   return { along, signed, placeIn, paintRow, tell, legend };

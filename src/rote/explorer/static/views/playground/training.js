@@ -1,4 +1,5 @@
 // The running networks: what is asked of the server, and the frames that it answers with.
+import { gone } from "../../lib/api.js";
 import { bytes } from "../../lib/plane.js";
 
 export const BASE = "/api/playground";
@@ -88,6 +89,7 @@ export function training(context, settings, open, past, { shown, told, remember,
         if (open.gone) break;
         if (mine === open.plays) take({ frame }); // else the server is about to end this stream: to cut it off would end the job
       }
+      if (mine === open.plays && !open.gone) throw gone(); // nobody paused it: the server has ended
     } catch (error) {
       if (error.status === 404) await begin();
       else if (!open.gone) context.fail(error);

@@ -1,0 +1,214 @@
+"""How long runs will take and how much disk they will need, before they are begun.
+
+    expected(study, [config], workers=2, store=store)     # runs, seconds, bytes, and where that comes from
+
+Each run that is still missing is compared with the nearest one that was measured: a finished run of this store, or one
+of those that come with the package, scaled by the speed of this machine. Its time is scaled by the number of updates
+and of seeds. What else differs (a larger network) is not in it: this is an estimate, and is called one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rote.config import dotted
+from rote.errors import StoreError
+from rote.laboratory.costs import Cost, Flat, costs_of, packaged, slowness
+from rote.laboratory.study import Study
+from rote.recipes import Job
+from rote.store import Listed, Request, Store
+
+UPDATES = ("steps", "epochs", "passes")  # keys of a group that say how long it trains
+HERE, ELSEWHERE = "finished runs in this store", "the package's costs, scaled to the speed of this machine"
+UNKNOWN, NOTHING = "no run like these was measured yet", "everything is there already"
+DEEPEST = 8  # runs that come one after another
+FAR = 10  # differences from which on a measured run says nothing about another
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is still to be done. ``seconds`` and ``bytes`` are None where no run like these was ever measured."""
+
+    runs: int | None  # that are needed, each once
+    finished: int | None  # of them, in the store already
+    seconds: float | None  # of wall time, with so many workers
+    bytes: int | None
+    workers: int
+    basis: str  # where the estimate comes from
+    rough: bool = False  # from runs with other settings than these, of which only seeds and updates are scaled
+
+
+def unknown(workers: int, reason: str) -> Expectation:
+    """For what cannot even be counted."""
+    return Expectation(None, None, None, None, workers, reason)
+
+
+@dataclass(frozen=True)
+class _Price:
+    seconds: float
+    bytes: float
+    basis: str
+    rough: bool
+
+
+def expected(study: Study[Any], configs: Iterable[Any], *, workers: int, store: Store) -> Expectation:
+    """What it will take to run ``study`` with all of these configurations, a run that several need counted once."""
+    return Estimator(store, workers).expected((study, config) for config in configs)
+
+
+class Estimator:
+    """What was measured, here or elsewhere, and which runs are finished, as the store was when this was made."""
+
+    def __init__(self, store: Store, workers: int) -> None:
+        self.store, self.workers = store, workers
+        self.rows: dict[str, list[Listed]] = {}
+        for row in store.runs():
+            if row.status == "finished":
+                self.rows.setdefault(row.study, []).append(row)
+        self.finished = {row.id for rows in self.rows.values() for row in rows}
+        self._measured: dict[str, list[tuple[int, Cost]]] = {}
+        self._slowness: float | None = None
+
+    def expected(self, asked: Iterable[tuple[Study[Any], Any]]) -> Expectation:
+        """Of several studies and configurations together, a run that several need counted once."""
+        needed: set[str] = set()
+        missing: dict[str, Job] = {}
+        for study, config in asked:
+            for job in study.jobs(config):
+                needed |= {one.request.id for one in job.all()}
+                missing |= {one.request.id: one for one in self._missing(job)}
+        waves = [
+            [self._price(job.request) for job in missing.values() if _depth(job) == depth] for depth in range(DEEPEST)
+        ]
+        return self._together(len(needed), waves)
+
+    def _missing(self, job: Job) -> Iterator[Job]:
+        """What is to be computed of it; a training that nothing still needs may be gone."""
+        if job.request.id not in self.finished:
+            for need in job.needs:
+                yield from self._missing(need)
+            yield job
+
+    def suppose_finished(self, study: Study[Any], config: Any) -> None:
+        """Count the runs of this one as finished from now on, as they are when another comes after it."""
+        self.finished |= {one.request.id for job in study.jobs(config) for one in job.all()}
+
+    def _together(self, runs: int, prices: Sequence[Sequence[_Price | None]]) -> Expectation:
+        known = [price for wave in prices for price in wave if price]
+        missing = sum(map(len, prices))
+        if len(known) < missing:
+            return Expectation(runs, runs - missing, None, None, self.workers, UNKNOWN)
+        spent = [[price.seconds for price in wave if price] for wave in prices]
+        seconds = sum(together(wave, self.workers) for wave in spent)
+        basis = " and ".join(sorted({price.basis for price in known})) or NOTHING
+        size, rough = round(sum(price.bytes for price in known)), any(price.rough for price in known)
+        return Expectation(runs, runs - missing, seconds, size, self.workers, basis, rough)
+
+    def _price(self, request: Request) -> _Price | None:
+        """From the nearest run of the same recipe or measurement whose time is known."""
+        config, seeds = dotted(request.config), max(1, len(request.seeds))
+        ranked = [
+            ((_difference(cost.config, config), abs(math.log(work)), place), work, cost)
+            for place, cost in self._costs(request.study)
+            if cost.part == request.part
+            for work in [_updates(config) / _updates(cost.config) * seeds / max(1, cost.seeds)]
+        ]
+        nearest = min((rank for rank, _, _ in ranked), default=None)
+        if nearest is None or nearest[0] >= FAR:
+            return None
+        alike = [(work, cost) for rank, work, cost in ranked if rank == nearest]
+        seconds = statistics.median(cost.seconds * work for work, cost in alike)
+        size = statistics.median(cost.bytes * seeds / max(1, cost.seeds) for _, cost in alike)
+        rough = nearest[0] != 0
+        if nearest[-1] == 0:
+            return _Price(seconds, size, HERE, rough)
+        return _Price(seconds * self._factor(), size, ELSEWHERE, rough)
+
+    def _costs(self, study: str) -> list[tuple[int, Cost]]:
+        """With 0 for those of this store, 1 for the package's."""
+        if study not in self._measured:
+            here = [(0, cost) for cost in costs_of(self.store, self.rows.get(study, []))]
+            self._measured[study] = here + [(1, cost) for cost in _packaged() if cost.study == study]
+        return self._measured[study]
+
+    def _factor(self) -> float:
+        if self._slowness is None:
+            self._slowness = slowness(self.store)
+        return self._slowness
+
+
+def _depth(job: Job) -> int:
+    """How many runs come before it, one after another."""
+    return 1 + max(map(_depth, job.needs)) if job.needs else 0
+
+
+def together(seconds: Sequence[float], workers: int) -> float:
+    """Until the last of them is done, when each worker takes the next one as soon as it is free."""
+    free = [0.0] * max(1, workers)
+    for spent in seconds:
+        heapq.heapreplace(free, free[0] + spent)
+    return max(free)
+
+
+def in_words(found: Expectation) -> dict[str, str]:
+    """The numbers as people read them."""
+    about = "roughly " if found.rough else ""
+    return {
+        "runs": "unknown" if found.runs is None else str(found.runs),
+        "finished": "unknown" if found.finished is None else str(found.finished),
+        "time": "unknown" if found.seconds is None else about + duration(found.seconds),
+        "disk": "unknown" if found.bytes is None else about + in_bytes(found.bytes),
+        "from": found.basis + (", with other settings" if found.rough else ""),
+    }
+
+
+def duration(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{_short(seconds / length)} {unit}"
+    return f"{_short(seconds)} s" if seconds >= 1 else "under 1 s"
+
+
+def in_bytes(count: float) -> str:
+    for unit, length in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= length:
+            return f"{_short(count / length)} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.1f}"
+
+
+def _packaged() -> tuple[Cost, ...]:
+    try:
+        return packaged()[1]
+    except StoreError:  # an incomplete installation
+        return ()
+
+
+def _is_updates(key: str) -> bool:
+    return "." in key and key.rsplit(".", 1)[1] in UPDATES
+
+
+def _updates(config: Flat) -> float:
+    """As many times more updates as this number is greater, for two configurations of one study."""
+    return math.prod(max(float(value), 1e-9) for key, value in config.items() if _is_updates(key) and value)
+
+
+def _difference(one: Flat, other: Flat) -> float:
+    """In what does not count as work: doublings of each number, 1 for anything else. A run may leave keys out."""
+    keys = [key for key in one if key in other and key != "seeds" and not _is_updates(key)]
+    return round(sum(_apart(one[key], other[key]) for key in keys), 6)
+
+
+def _apart(one: Any, other: Any) -> float:
+    if one == other:
+        return 0.0
+    numbers = all(type(value) in (int, float) and value > 0 for value in (one, other))
+    return abs(math.log2(one / other)) if numbers else 1.0

@@ -1,0 +1,115 @@
+"""Finished studies as single files that a repository can hold: the tables of a study's run and the records of all runs.
+
+    keep(store, "3f2a", Path("docs/reproduction/resistance"))      # writes plane.json
+    for kept in kept_in(Path("docs/reproduction")): ...            # reads them all
+
+A kept study stands for the study's run wherever only tables and records are needed: verdicts are judged again from it
+and pages are made from it. Checkpoints and the longest tables stay in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rote.errors import StoreError, UsageError
+from rote.store import FinishedRun, Record, Store, Table, read_document, write_document
+from rote.store.files import writing
+from rote.store.index import UNREAD
+from rote.store.run import STUDY
+from rote.store.typed import from_json
+
+KIND, VERSION = "rote kept result", 1
+SUMMARY = "summary"  # what version 0.1 called it, with the tables in it
+MOST_ROWS = 2000  # of a table that is kept; figures' raw data can be much longer
+
+
+@dataclass(frozen=True)
+class Kept:
+    path: Path  # of its file
+    record: Record  # of the study
+    runs: tuple[Record, ...]  # that it was made from
+    short: dict[str, Table]
+    left_out: tuple[str, ...]  # names of the tables that were too long
+
+    @property
+    def id(self) -> str:
+        return self.record.request.id
+
+    def tables(self) -> dict[str, Table]:
+        return self.short
+
+    @classmethod
+    def read(cls, path: Path) -> Kept:
+        body: _Body = from_json(_Body, read_document(path, KIND, VERSION), path)
+        first, *others = body.records
+        return cls(path, first, tuple(others), {table.name: table for table in body.tables}, body.left_out)
+
+    def write(self) -> None:
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        body = {
+            "records": [record.to_plain() for record in (self.record, *self.runs)],
+            "tables": [table.to_plain() for table in self.short.values()],
+            "left_out": list(self.left_out),
+        }
+        write_document(self.path, KIND, VERSION, body, indent=None)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What the file holds."""
+
+    records: tuple[Record, ...]
+    tables: tuple[Table, ...]
+    left_out: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.records:
+            raise ValueError("no record")
+
+
+def keep(store: Store, prefix: str, out: Path) -> Kept:
+    """Write the study's run with this id, or this beginning of one, to ``<out>/<study>.json``."""
+    run = store.load(prefix)
+    request = run.record.request
+    if request.part not in (STUDY, SUMMARY):
+        raise UsageError(
+            f"The run {prefix!r} is a {request.part} of {request.study}. Give one whose part is {STUDY!r}. See: "
+            "rote runs list"
+        )
+    folders = {row.id: store.root / row.folder for row in store.runs() if row.status not in UNREAD}
+    kept = of_run(run, tuple(used(run.record, folders)), out / f"{request.study}.json")
+    kept.write()
+    return kept
+
+
+def used(record: Record, folders: Mapping[str, Path]) -> Iterator[Record]:
+    """The records of the runs that one was made from, and of those that these were made from, each once."""
+    found: dict[str, Record] = {}
+    waiting = list(record.uses)
+    while waiting:
+        run = waiting.pop(0)
+        if run in folders and run not in found:
+            found[run] = Record.read(folders[run])
+            waiting += found[run].uses
+    yield from found.values()
+
+
+def of_run(run: FinishedRun, runs: tuple[Record, ...], path: Path) -> Kept:
+    tables = run.tables()
+    short = {name: table for name, table in tables.items() if len(table.rows) <= MOST_ROWS}
+    return Kept(path, run.record, runs, short, tuple(name for name in tables if name not in short))
+
+
+def kept_in(folder: Path, left_out: list[str] | None = None) -> Iterator[Kept]:
+    """Every kept study under ``folder``, those of a folder before those of its subfolders. One that is damaged raises,
+    or is named in the list ``left_out``, where one is given."""
+    for path in sorted(folder.rglob("*.json"), key=lambda path: (path.parent.parts, path.name)):
+        try:
+            yield Kept.read(path)
+        except StoreError as error:
+            if left_out is None:
+                raise
+            left_out.append(str(error))

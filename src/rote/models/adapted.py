@@ -1,0 +1,86 @@
+"""A user's own modules as a model that every analysis takes."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from rote.cells import Recurrent, as_recurrent
+from rote.cells.adapt import refuse_computed, refuse_own_forward, unwrapped
+from rote.errors import UsageError
+from rote.models.comparison import Like, compare
+from rote.models.readout import PerStep, check_readout
+from rote.models.sequence import SequenceModel
+
+NOT_COMPARED = "not compared with your model: give like=..."
+
+
+def adapt(
+    model: nn.Module | None = None,
+    /,
+    *,
+    recurrent: nn.Module | None = None,
+    embedding: nn.Embedding | None = None,
+    readout: nn.Module | None = None,
+    like: Like | None = None,
+    example: Tensor | None = None,
+) -> SequenceModel:
+    """A user's modules as a model that every analysis takes. Shares their weights; changes nothing on them.
+
+    - recurrent: an nn.RNN, nn.LSTM or nn.GRU as it is (layers, directions, projection, with or without bias), or a
+      ``rote.cells.Recurrent``.
+    - embedding: without one the inputs are vectors [batch, time, input].
+    - readout: an nn.Linear, or any module that acts on each step by itself, such as nn.Sequential(norm, linear).
+      Without one the outputs are the top layer's hidden states.
+    - like: your whole module, or any function from inputs to outputs. Both are compared on an example at once, and what
+      does not agree is refused: a norm, a scaling or an initial state that no part contains.
+    - example: inputs to compare on; by default some that are made from the sizes.
+
+    What torch.compile, DataParallel and the like have wrapped is unwrapped.
+
+    >>> import torch, rote
+    >>> lstm, table = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Embedding(100, 8)
+    >>> linear = torch.nn.Linear(16, 100)
+    >>> def whole(tokens):
+    ...     return linear(lstm(table(tokens))[0])
+    >>> model = rote.adapt(recurrent=lstm, embedding=table, readout=linear, like=whole)
+    >>> rote.trace(model, torch.tensor([[1, 2, 3]])).logits.shape
+    torch.Size([1, 3, 100])
+    """
+    if model is not None:
+        raise UsageError(f"rote.adapt() takes the parts of your model by keyword: {_call_for(model)}.")
+    if example is not None and like is None:
+        raise UsageError("'example' is what the model is compared with 'like' on: give like=... too, or leave it out.")
+    embedding, readout = unwrapped(embedding), unwrapped(readout)
+    if embedding is not None:
+        if not isinstance(embedding, nn.Embedding):
+            raise UsageError(f"'embedding' must be an nn.Embedding or None. Got {type(embedding).__name__}.")
+        refuse_own_forward("embedding", embedding, nn.Embedding, "Leave it out and give the vectors that it makes.")
+        refuse_computed("embedding", {"weight": embedding.weight})
+    if readout is not None and not isinstance(readout, nn.Module):
+        raise UsageError(f"'readout' must be an nn.Module or None. Got {type(readout).__name__}.")
+    made = SequenceModel(as_recurrent(recurrent), embedding, readout)
+    if isinstance(made.readout, PerStep):
+        made.check_weights()
+        check_readout(made.readout, made.zeros, made.recurrent.output_size)
+    made.origin = NOT_COMPARED
+    if like is not None:
+        found = compare(made, like, example)
+        if not found.agrees:
+            raise UsageError(found.explained())
+        made.origin = str(found)
+    return made
+
+
+def _call_for(model: object) -> str:
+    """How to adapt it, with the names of its parts where they can be told."""
+    kinds: dict[str, tuple[type[nn.Module], ...]] = {
+        "recurrent": (nn.RNNBase, Recurrent),
+        "embedding": (nn.Embedding,),
+        "readout": (nn.Linear,),
+    }
+    named = list(model.named_modules()) if isinstance(model, nn.Module) else []
+    given = []
+    for argument, kind in kinds.items():
+        found = [name for name, part in named if name and isinstance(part, kind)]
+        given.append(f"{argument}=model.{found[0]}" if len(found) == 1 else f"{argument}=...")
+    return f"rote.adapt({', '.join(given)}, like=model)"

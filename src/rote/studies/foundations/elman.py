@@ -1,0 +1,132 @@
+"""What the simulations of Elman 1990 have in common: how his networks are trained, and how they are measured.
+
+He gives sizes and passes, the rest is open.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from rote.config import above_zero, at_least
+from rote.recipes import Measurement, Network, Recipe, Trained, recipes
+from rote.recipes.recipe import Progress, Unit
+from rote.store import Column, Run, Table
+from rote.studies.foundations import published
+from rote.studies.foundations.sentences import spelled
+from rote.tasks.elman import ElmanTask
+from rote.training import TrainingConfig
+
+if TYPE_CHECKING:
+    from rote.studies.foundations.elman_training import Prediction
+
+Row = dict[str, Any]
+PIECE = 500  # symbols between two chances to save or stop
+SHORT = 30  # bits, consonants or sentences, of which a network's codes and an example can be had
+
+OPEN = (
+    "Left open by Elman 1990 and chosen here: logistic units with biases, weights uniform in [-limit, limit], squared "
+    "error, a learning rate without momentum, float32. Each replica has a stream of its own seed.",
+    "A pass is the mean length of a stream, the same for all seeds; a stream begins again at its own end, and the "
+    "context is carried on.",
+    "The article calls its errors RMS in captions and sum squared error in graphs; which, our tables say.",
+)
+
+
+@dataclass(frozen=True)
+class Procedure:
+    hidden: int = 20
+    passes: float = 10.0
+    learning_rate: float = 0.1
+    limit: float = 0.5  # weights start uniformly in [-limit, limit]
+    measure_every: float | None = None  # passes between two measurements of the loss; None: at the two ends
+    dtype: Literal["float32", "float64"] = "float32"
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "hidden")
+        at_least(self, 0, "limit")
+        above_zero(self, "passes", "measure_every", "learning_rate")
+
+    def symbols(self, length: int) -> int:
+        """Updates in all, of streams with a mean length."""
+        return max(1, round(self.passes * length))
+
+    def config(self, length: int) -> TrainingConfig:
+        """A step is a piece of the streams."""
+        steps = math.ceil(self.symbols(length) / PIECE)
+        every = None if self.measure_every is None else max(1, round(self.measure_every * length / PIECE))
+        return TrainingConfig(
+            steps=steps, batch=1, learning_rate=self.learning_rate, dtype=self.dtype, record_every=every or steps
+        )
+
+
+@recipes.register("elman")
+@dataclass(frozen=True)
+class ElmanRecipe(Recipe):
+    """Networks that learn by Elman's own procedure to predict the next symbol of a stream."""
+
+    name = "elman"
+    source = published.SOURCE
+    view = "sequence"
+    about = "a symbol's probability is that of the bits of its code, taken as independent"
+    cell = "elman"
+    task: ElmanTask = field(default_factory=ElmanTask)
+    training: Procedure = field(default_factory=Procedure)
+
+    @property
+    def label(self) -> str:
+        return self.task.simulation
+
+    @property
+    def together(self) -> int:  # type: ignore[override]
+        return 3 if self.task.simulation == "lexicon" else 64
+
+    @property
+    def unit(self) -> Unit:  # type: ignore[override]
+        return "word" if self.task.simulation == "lexicon" else "character"
+
+    def passes_at(self, step: int) -> float:
+        """How often a stream has been gone through after so many steps."""
+        length = self.task.length
+        return min(step * PIECE, self.training.symbols(length)) / length
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.studies.foundations.elman_training import ElmanProgram
+        from rote.training import train
+
+        config = self.training.config(self.task.length)
+        program = ElmanProgram(self, run.request.seeds)
+        train(program, config, run, progress=progress, snapshots=config.recorded_steps())
+
+    def closed(self) -> str:
+        return ""
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.models.logistic import as_sequence_model
+        from rote.studies.foundations.elman_training import reopened
+
+        stream = replace(self.task, size=SHORT).training(trained.seeds[index])
+        model = as_sequence_model(reopened(trained, weights), index, stream.codes)
+        example = spelled(stream.names, stream.symbols.tolist(), " " if self.unit == "word" else "")
+        return Network(model, inputs=stream.names, outputs=stream.names, example=example)
+
+
+class SimulationMeasurement(Measurement):
+    """What the networks, the same before training, and counts of symbols predict of streams that none learned from."""
+
+    source = published.SOURCE
+    orders: ClassVar[tuple[int, ...]] = (2, 3)  # of the counts
+    text: ClassVar[str] = ""  # whose errors are shown symbol by symbol; empty: those of the new stream
+    columns: ClassVar[Mapping[str, tuple[Column, ...]]]  # of each table
+
+    @abstractmethod
+    def rows(self, new: Prediction, shown: Prediction) -> Mapping[str, list[Row]]:
+        """What is measured of one network, by table: on its new stream and on the text that is shown."""
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.foundations.elman_training import measured
+
+        return measured(self, trained[0])

@@ -1,0 +1,85 @@
+"""Recurrent language models on generated sentences: what the studies agreement, selection and matrix train."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rote.models import LanguageModelConfig
+from rote.recipes import Network, Recipe, Trained
+from rote.recipes.recipe import Progress
+from rote.store import Run
+from rote.training import TrainingConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Batches = Callable[[int], "NDArray[np.int64]"]  # step -> tokens [replica, sentence, time], padded with -1
+SHOWN = 24  # symbols of an example
+
+
+def small_model() -> LanguageModelConfig:
+    """As agreement and selection train it, with each of their cells."""
+    return LanguageModelConfig(cell="elman", embedding=32, hidden=32, limit=0.5)
+
+
+@dataclass(frozen=True)
+class SentenceRecipe(Recipe):
+    """Language models of one layer, a network for each of ``members`` and all as one program. Every sentence begins
+    behind symbol 0, from a state of zeros. A subclass says which symbols and sentences there are."""
+
+    together = 64
+    view = "sequence"
+    model: LanguageModelConfig = field(default_factory=small_model)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    @property
+    def label(self) -> str:
+        return self.model.cell
+
+    @abstractmethod
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the symbols, which every member reads and says."""
+
+    @abstractmethod
+    def batches(self, seeds: Sequence[int]) -> Batches:
+        """What each member learns from at an update."""
+
+    @abstractmethod
+    def sentence(self, seeds: Sequence[int], index: int) -> Iterable[int]:
+        """One that a member was trained on."""
+
+    def snapshots(self) -> Collection[int]:
+        """The steps whose weights are kept beside those at the end."""
+        return ()
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.studies.foundations.sentence_models import SentenceProgram
+        from rote.training import train
+
+        seeds = run.request.seeds
+        replicas = [int(member["seed"]) for member in self.members(seeds)]
+        program = SentenceProgram(
+            len(self.symbols()), self.model, self.training, replicas, self.batches(seeds), device
+        )  # fmt: skip
+        train(program, self.training, run, progress=progress, snapshots=self.snapshots())
+
+    def closed(self) -> str:
+        return ""
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.studies.foundations.sentence_models import stacked
+
+        names = self.symbols()
+        model = stacked(trained, weights).replica(index)
+        example = spelled(names, [0, *self.sentence(trained.seeds, index)])
+        return Network(model, inputs=names, outputs=names, example=example)
+
+
+def spelled(names: Sequence[str], symbols: Iterable[int], between: str = " ") -> str:
+    """The beginning of a sequence in words; padding is no symbol."""
+    return between.join(names[number] for number in islice(symbols, SHOWN) if number >= 0)

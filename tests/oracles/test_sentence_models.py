@@ -1,0 +1,162 @@
+"""Language models on sentences, agreement and selection: each measure against another way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from rote.errors import UnknownNameError, UsageError
+from rote.laboratory import Laboratory, studies
+from rote.models import LanguageModelConfig
+from rote.store import Column, Store, Table
+from rote.studies.foundations import selection_tables
+from rote.studies.foundations.agreement import AgreementConfig, AgreementCounts
+from rote.studies.foundations.agreement_training import counted
+from rote.studies.foundations.selection import SelectionConfig
+from rote.studies.foundations.sentence_models import SentenceProgram, after, larger, shuffled
+from rote.tasks.agreement import AgreementTask
+from rote.tasks.selection import SelectionTask
+from rote.training import TrainingConfig
+
+
+def test_equal_probabilities_count_half() -> None:
+    assert larger(np.array([2.0, 1.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0, 1.0])) == pytest.approx(0.5)
+
+
+def test_losses_are_means_over_words_without_padding() -> None:
+    """Against one network at a time, one sentence at a time, with torch's own modules."""
+    tokens = np.array([[[1, 2, 3, 0], [2, 0, -1, -1]], [[3, 3, 0, -1], [1, 0, -1, -1]]])
+    model = LanguageModelConfig(cell="gru", embedding=3, hidden=4, limit=1.0)
+    made = SentenceProgram(
+        4, model, TrainingConfig(dtype="float64"), (0, 1), lambda _: tokens, "cpu"
+    )  # fmt: skip
+    losses = made.losses(0).detach()
+    for replica in range(2):
+        alone = made.model.replica(replica)
+        total, words = 0.0, 0
+        for row in tokens[replica]:
+            sentence = torch.tensor([[0, *(token for token in row if token >= 0)]])
+            scores = alone(sentence[:, :-1]).detach()
+            total += float(nn.functional.cross_entropy(scores[0], sentence[0, 1:], reduction="sum"))
+            words += sentence.shape[1] - 1
+        assert float(losses[replica]) == pytest.approx(total / words, rel=1e-12)
+
+
+def test_the_words_after_a_prefix_are_those_of_the_network_that_has_read_it() -> None:
+    prefixes = np.array([[[1, 2], [3, 1]]] * 2)
+    model = LanguageModelConfig(cell="elman", embedding=3, hidden=4, limit=1.0)
+    made = SentenceProgram(4, model, TrainingConfig(dtype="float64"), (0, 1), lambda _: prefixes, "cpu")
+    chances = after(made.model, prefixes)
+    scores = made.model.replica(1)(torch.tensor([[0, 1, 2], [0, 3, 1]]))
+    np.testing.assert_allclose(chances[1], scores[:, -1].softmax(-1).detach())
+
+
+def test_every_sentence_of_a_corpus_is_learned_once_in_an_epoch_each_seed_in_its_own_order() -> None:
+    corpora = np.arange(2 * 12 * 3).reshape(2, 12, 3)
+    batches = shuffled(corpora, (0, 1), 4)
+    first, second = (np.concatenate([batches(step) for step in range(e * 3, e * 3 + 3)], axis=1) for e in (0, 1))
+    for epoch in (first, second):
+        for replica in range(2):
+            np.testing.assert_array_equal(np.sort(epoch[replica, :, 0]), corpora[replica, :, 0])
+    assert not np.array_equal(first[0], second[0])
+    assert not np.array_equal(first[0] - corpora[0].min(), first[1] - corpora[1].min())
+
+
+def test_bigrams_follow_the_nearest_noun() -> None:
+    """All of the congruent and none of the opposite items: what the average of both would hide."""
+    asked = AgreementCounts(sentences=8000, items=200, depths=(0, 2), orders=(2,))
+    rows = counted(asked, [0], lambda *_: None)[0].where(structure="phrases", depth=2).records()
+    found = {row["attractors"]: row["accuracy"] for row in rows}
+    assert found["congruent"] > 0.95
+    assert found["opposite"] < 0.05
+
+
+def test_a_gap_is_learned_at_the_first_recorded_update_above_95_percent() -> None:
+    """Of the mixed training with its longest gap; and differences of trainings are those of the same seeds."""
+    config = SelectionConfig(gaps=(2, 9), alone=(2, 9), cells=("elman",), orders=(4,), seeds=5)
+    mixed = {2: (0.5, 1.0, 1.0), 9: (0.5, 0.8, 0.97)}
+    over = {"gap 2": {2: (0.5, 0.96, 1.0)}, "gap 9": {9: (0.5, 0.5, 0.6)}, "mixed gaps": mixed}
+    rows = [
+        {"model": "elman", "trained": name, "seed": seed, "step": step, "gap": gap, "accuracy": value}
+        for name, gaps in over.items()
+        for seed in range(5)
+        for gap, values in {**gaps, 12: (0.5, 0.6, 0.7)}.items()
+        for step, value in zip((0, 100, 200), values, strict=True)
+    ]
+    columns = [Column(name) for name in rows[0]]
+    table = Table.make("accuracy", "", columns, rows)
+    made = {each.name: each for each in selection_tables.all_tables(config, {"accuracy": table})}
+    learned = {row["trained"]: row["learned"] for row in made["networks"].records()}
+    assert learned == {"gap 2": 100, "gap 9": None, "mixed gaps": 200}
+    assert selection_tables.gain(made, "elman").value == pytest.approx(0.37)
+    assert selection_tables.shorter(made, "elman").value == pytest.approx(0.4)
+    assert selection_tables.further(made, "elman").value == pytest.approx(0.7)
+    assert selection_tables.accuracy(made, "elman", column="before").value == pytest.approx(0.5)
+    assert selection_tables.accuracy(made, "lstm").n == 0
+    (row,) = [row for row in made["outcome"].records() if row["trained"] == "mixed gaps"]
+    assert (row["learned"], row["updates"], row["further"]) == (5, 200, pytest.approx(0.7))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("agreement", {"items": 30, "depths": "0,2"}),
+        ("agreement", {"orders": "2"}),
+        ("selection", {"items": 30, "further": 11}),
+        ("selection", {"sentences": 100, "orders": "2"}),
+    ],
+)
+def test_what_is_asked_of_the_networks_does_not_train_them_again(name: str, changes: dict[str, object]) -> None:
+    study = studies[name]()
+
+    def trainings(overrides: dict[str, object]) -> tuple[set[str], set[str]]:
+        jobs = study.jobs(study.resolve("smoke", overrides))
+        return {need.request.id for job in jobs for need in job.needs}, {job.request.id for job in jobs}
+
+    before, after_it = trainings({}), trainings(changes)
+    assert before[0] == after_it[0]
+    assert before[1] != after_it[1]
+    assert not before[0] & trainings({"training.steps": 7})[0]
+
+
+def test_networks_over_training_are_those_that_were_measured(tmp_path: Path) -> None:
+    """The accuracy in the table against that of the opened networks, one at a time."""
+    store = Store(tmp_path)
+    settings = {"cells": "gru", "gaps": "2,9", "alone": "9", "training.steps": 60, "training.record_every": 30}
+    result = Laboratory(store, workers=1).run("selection", "smoke", settings)
+    (training,) = (row for row in store.runs() if row.part == "training")
+    run = store.load(training.id)
+    table = store.load(result.run.record.uses[0]).tables()["accuracy"]
+    for step in (0, 30, 60):
+        for network in run.networks(step):
+            task = SelectionTask((2, 9) if network.labels["setting"] == "mixed gaps" else (9,))
+            assert network.inputs == task.words
+            items = task.items(int(network.labels["seed"]), 9, 20)
+            prefix = torch.from_numpy(np.pad(items.prefix, ((0, 0), (1, 0))))
+            chances = network.model(prefix)[:, -1].softmax(-1).detach().numpy()
+            by_kind = chances[:, task.objects].sum(2)
+            right = np.mean(by_kind.argmax(1) == items.kind)
+            labels = {"trained": network.labels["setting"], "seed": network.labels["seed"], "step": step, "gap": 9}
+            assert table.where(**labels).column("accuracy") == [pytest.approx(right)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AgreementConfig(cells=("lstn",)), "Unknown cell 'lstn'. Did you mean 'lstm'?"),
+        (lambda: AgreementConfig(depths=(0, 51)), "'depths' must be at most 50. Got 51"),
+        (lambda: AgreementConfig(orders=()), "'orders' must name at least one. Got none"),
+        (lambda: SelectionConfig(gaps=(2, 13)), "'gaps' must be 1 to 12 words"),
+        (lambda: SelectionConfig(gaps=(2, 12)), "'further' must be a gap that is not trained"),
+        (lambda: AgreementConfig(task=AgreementTask(depth=2), items=0), "'items'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_anything_starts(make: Any, message: str) -> None:
+    with pytest.raises((UsageError, UnknownNameError)) as refused:
+        make()
+    assert message in str(refused.value)
