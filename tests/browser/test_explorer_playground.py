@@ -37,11 +37,11 @@ def step_of(page: Page) -> int:
 
 def until(page: Page, condition: Callable[[], bool]) -> None:
     """Playwright's own waiting for a condition needs eval, which the page does not allow."""
-    for _ in range(200):
+    for _ in range(600):
         if condition():
             return
         page.wait_for_timeout(50)
-    pytest.fail("The condition did not come true within ten seconds.")
+    pytest.fail("The condition did not come true within thirty seconds.")
 
 
 def pixels(page: Page, card: int = 0) -> str:
@@ -135,6 +135,24 @@ def test_looking_back_shows_an_earlier_step(explorer: Opener) -> None:
     page.keyboard.press("Home")
     expect(page.locator(".view")).to_have_attribute("data-step", "0")
     assert pixels(page) == first
+
+
+TWICE = """async () => {
+    const { drawPanel } = await import("/static/lib/plane.js");
+    const canvas = document.createElement("canvas");
+    const field = Uint8Array.from({ length: 1600 }, (_, at) => (at * 7) % 256);
+    const drawn = () => {
+        drawPanel(canvas, 180, { field, side: 40, points: null, shown: ["00"] });
+        return canvas.toDataURL();
+    };
+    return [drawn(), drawn()];
+}"""
+
+
+def test_a_panel_that_is_drawn_again_is_the_same(explorer: Opener) -> None:
+    """The pen kept the boundary's round caps for the dashes of the next drawing."""
+    first, second = explorer.open().evaluate(TWICE)
+    assert first == second
 
 
 def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:

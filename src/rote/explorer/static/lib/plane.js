@@ -85,13 +85,15 @@ export function boundary(values, side) {
   return found;
 }
 
-// A canvas in sharp pixels: returns its pen, in units of the page. Keeps a canvas that has its size already.
+// A canvas in sharp pixels, empty: returns its pen, in units of the page, with nothing left of what was drawn before (a
+// line's cap, say, which would make the second drawing another than the first). Keeps a canvas that has its size already.
 function penOf(canvas, width, height) {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
   const pen = canvas.getContext("2d");
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.reset();
+  pen.scale(ratio, ratio);
   return pen;
 }
 
@@ -102,7 +104,6 @@ export function drawPanel(canvas, size, { field, side, points, shown }) {
   const pen = penOf(canvas, size, size);
   const x = (value) => ((value + 1) / 2) * size;
   const y = (value) => ((1 - value) / 2) * size;
-  pen.clearRect(0, 0, size, size);
   if (field) drawField(pen, field, side, 0, 0, size, 2);
   pen.strokeStyle = MUTED[theme()];
   pen.lineWidth = 1;
@@ -163,7 +164,6 @@ export function layout(sizes, width, height, node) {
 // Links as wide as their weights, blue or orange by sign; in each unit what it computes over the plane.
 export function drawNetwork(canvas, width, height, network, nodes, side) {
   const pen = penOf(canvas, width, height);
-  pen.clearRect(0, 0, width, height);
   const largest = Math.max(1, ...network.weights.flat(2).map((weight) => Math.abs(weight ?? 0)));
   network.weights.forEach((rows, layer) => rows.forEach((row, from) => row.forEach((weight, to) => {
     if (!weight) return;
