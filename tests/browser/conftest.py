@@ -20,12 +20,15 @@ sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the sample tables ar
 sys.path.append(str(Path(__file__).parents[1] / "explorer"))  # and the small text models
 
 
+PATIENCE = 60_000  # milliseconds; a busy machine draws slowly
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium")
     if executable is None:
         pytest.fail("The browser tests need Chromium on the PATH. On Debian: sudo apt-get install chromium")
-    expect.set_options(timeout=30_000)  # milliseconds; a busy machine draws slowly
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         # No sandbox: Chromium refuses to start as root, as in a container, with one.
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -57,6 +60,7 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
     def open_file(path: Path | str, **settings: object) -> Watched:
         size = {"width": settings.pop("width", 1280), "height": settings.pop("height", 900)}
         context = browser.new_context(viewport=size, **settings)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         seen = Watched(context.new_page())
         watched.append(seen)

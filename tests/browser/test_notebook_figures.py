@@ -46,7 +46,7 @@ def page_of_notebook(tmp_path: Path) -> Path:
     folders = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
     done = subprocess.run(
         [*command, *(f"--HTMLExporter.{name}=" for name in scripts)],
-        cwd=tmp_path, env={**os.environ, **folders}, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, env={**os.environ, **folders}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return tmp_path / "figures.html"

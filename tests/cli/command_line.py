@@ -57,7 +57,7 @@ def run_here(command: list[str], cwd: Path, **settings: str) -> Answer:
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 120) -> None:
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, f"ended with {process.returncode} before what was waited for"

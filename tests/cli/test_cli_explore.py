@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "rote.cli", "explore", "--no-open"]
 def post(url: str, token: str, body: dict[str, object]) -> HTTPResponse:
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-    answer: HTTPResponse = urllib.request.urlopen(request, timeout=60)
+    answer: HTTPResponse = urllib.request.urlopen(request, timeout=120)
     return answer
 
 
@@ -47,13 +47,13 @@ def test_it_serves_the_page_until_it_is_ended(tmp_path: Path) -> None:
         said = process.stdout.readline()
         assert said.startswith("Rote explorer: http://127.0.0.1:")
         url, _, token = said.split()[2].partition("?token=")
-        with urllib.request.urlopen(f"{url}?token={token}", timeout=60) as answer:
+        with urllib.request.urlopen(f"{url}?token={token}", timeout=120) as answer:
             assert b"<title>Rote explorer</title>" in answer.read()
         job = json.load(post(f"{url}api/playground/start", token, {}))["job"]
         stream = reading.enter_context(post(f"{url}api/playground/play", token, {"job": job}))
         assert json.loads(stream.readline())
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
         assert (errors, process.returncode) == ("Explorer ended.\n", 0)
 
 
@@ -71,7 +71,7 @@ def test_a_unix_socket_is_told_served_and_removed(tmp_path: Path) -> None:
             client.sendall(f"GET /api/session HTTP/1.1\r\n{headers}\r\n\r\n".encode())
             assert client.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
         assert (errors, process.returncode) == ("Explorer ended.\n", 0)
     assert not path.exists()
 

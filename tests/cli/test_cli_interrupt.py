@@ -51,7 +51,7 @@ def steps(run: Path) -> list[int]:
 def test_an_interrupted_study_goes_on_to_the_same_bytes(call, folder, undisturbed, workers):
     process = start(folder, workers)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert len([line for line in err.splitlines() if line.startswith("rote: ")]) == 1  # beside progress, if it is slow
     if workers == 1:
@@ -77,7 +77,7 @@ def test_the_run_of_a_killed_worker_is_taken_up_again(folder, undisturbed):
     worker = int((runs[0] / "lock").read_text().split()[1])
     assert worker != process.pid
     os.kill(worker, signal.SIGKILL)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "died (exit code -9); its run is taken up again." in err
     assert outcome(folder / "store") == undisturbed

@@ -33,7 +33,7 @@ def explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explor
 
 
 def connected(explorer: Explorer) -> socket.socket:
-    raw = socket.create_connection(("127.0.0.1", port(explorer)), timeout=20)
+    raw = socket.create_connection(("127.0.0.1", port(explorer)), timeout=60)
     raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return raw
 
@@ -46,10 +46,10 @@ def answered(raw: socket.socket) -> bool:
     return raw.recv(100_000).startswith(b"HTTP/1.1 200")
 
 
-def seconds_until_cut(raw: socket.socket, sending: bytes = b"") -> float:
-    begun = time.monotonic()
+def seconds_until_cut(raw: socket.socket, sending: bytes = b"", begun: float | None = None) -> float:
+    begun = begun or time.monotonic()
     raw.settimeout(0.05)
-    while time.monotonic() < begun + 20:
+    while time.monotonic() < begun + 60:
         try:
             if sending:
                 raw.sendall(sending)
@@ -71,23 +71,27 @@ def seconds_until_cut(raw: socket.socket, sending: bytes = b"") -> float:
     ],
 )
 def test_a_request_whose_head_does_not_come_loses_its_place(explorer: Explorer, first: bytes, then: bytes) -> None:
+    begun = time.monotonic()
     with connected(explorer) as raw:
         raw.sendall(first)
-        assert SECONDS / 2 < seconds_until_cut(raw, then) < 10
+        assert SECONDS <= seconds_until_cut(raw, then, begun) < 60
 
 
-def test_a_connection_that_is_kept_has_the_same_time_for_its_next_request(explorer: Explorer) -> None:
+def test_a_connection_that_is_kept_has_the_same_time_for_its_next_request(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "TURN_SECONDS", 2.0)
     with connected(explorer) as raw:
         for _ in range(3):  # longer than the limit together
             raw.sendall(PAGE % port(explorer))
             assert answered(raw)
-            time.sleep(SECONDS / 2)
+            time.sleep(0.7)
         raw.sendall(b"GET")
-        assert seconds_until_cut(raw, b"a") < 10
+        assert seconds_until_cut(raw, b"a") < 60
 
 
 def test_room_is_made_by_the_one_that_has_waited_longest(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "TURN_SECONDS", 20)
+    monkeypatch.setattr(connections, "TURN_SECONDS", 600)
     with contextlib.ExitStack() as opened:
         waiting = [opened.enter_context(connected(explorer)) for _ in range(4)]
         for raw in waiting:
@@ -95,7 +99,7 @@ def test_room_is_made_by_the_one_that_has_waited_longest(explorer: Explorer, mon
         new = opened.enter_context(connected(explorer))
         new.sendall(PAGE % port(explorer))
         assert answered(new)
-        assert seconds_until_cut(waiting[0]) < 10
+        assert seconds_until_cut(waiting[0]) < 60
         waiting[3].sendall(b"TP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port(explorer))
         assert answered(waiting[3])
 
@@ -114,7 +118,7 @@ def asked(explorer: Explorer, path: str, body: dict[str, object]) -> urllib.requ
 
 
 def until(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     return condition()
@@ -123,6 +127,7 @@ def until(condition: Callable[[], bool]) -> bool:
 def test_a_stream_that_nobody_reads_ends_with_its_job_and_a_slow_reader_goes_on(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(connections, "TURN_SECONDS", 2.0)
     jobs = jobs_of(explorer.workbench)
     with urllib.request.urlopen(asked(explorer, "playground/start", {})) as answer:
         job = json.load(answer)["job"]
@@ -145,9 +150,9 @@ def test_a_stream_that_nobody_reads_ends_with_its_job_and_a_slow_reader_goes_on(
             + data
         )
         begun = time.monotonic()
-        while time.monotonic() < begun + 1.5 * SECONDS:  # slow, but it reads
+        while time.monotonic() < begun + 3:  # slow, but it reads
             assert raw.recv(1_000_000)
-            time.sleep(SECONDS / 8)
+            time.sleep(0.1)
         assert jobs.running() == 1
         assert until(lambda: jobs.running() == 0)  # it reads no more
 

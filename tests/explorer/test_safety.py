@@ -196,7 +196,7 @@ def test_a_computation_out_of_time_is_given_up_and_the_next_one_done(tmp_path: P
     bench = Workbench(Store(tmp_path), seconds=0.2)
     with pytest.raises(TimeLimitError, match=r"within 0.2 seconds"):
         bench.compute(time.sleep, 0.6)
-    bench.seconds = 20.0  # a busy machine
+    bench.seconds = 60.0  # a busy machine
     assert bench.compute(lambda: 7) == 7
     bench.close()
 
@@ -206,14 +206,14 @@ def test_who_waits_for_an_answer_is_told_when_the_server_ends(tmp_path: Path) ->
 
     def hold() -> None:
         begun.set()
-        go.wait(20)
+        go.wait(60)
 
     with ThreadPoolExecutor(1) as others:
         asked = others.submit(bench.compute, hold)
-        assert begun.wait(20)
+        assert begun.wait(60)
         assert not bench.close()  # it is still being computed
         with pytest.raises(EndingError, match=r"being ended\. Start it again"):
-            asked.result(20)
+            asked.result(60)
     go.set()
     bench.patience = None
     assert bench.close()
@@ -233,17 +233,17 @@ def test_a_full_pool_says_so_and_recovers(tmp_path: Path, monkeypatch: pytest.Mo
     bench, begun, go = Workbench(Store(tmp_path)), threading.Barrier(3), threading.Event()
 
     def hold() -> bool:
-        begun.wait(20)
-        return go.wait(20)
+        begun.wait(60)
+        return go.wait(60)
 
     with client_of(bench) as client, ThreadPoolExecutor(2) as others:
         held = [others.submit(bench.compute, hold) for _ in range(2)]
-        begun.wait(20)
+        begun.wait(60)
         answer = client.get("/api/runs")
         assert answer.status_code == 429
         assert "busy" in said(answer)
         go.set()
-        assert all(future.result(20) for future in held)
+        assert all(future.result(60) for future in held)
         assert client.get("/api/runs").status_code == 200
 
 

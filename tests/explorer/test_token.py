@@ -92,7 +92,7 @@ class Unix(http.client.HTTPConnection):
     """A client of a Unix socket."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=20)
+        super().__init__("localhost", timeout=60)
         self.path = path
 
     def connect(self) -> None:
@@ -116,7 +116,7 @@ def serving(path: Path) -> Iterator[Unix]:
         yield client
         client.close()
         server.should_exit = True
-        thread.join(20)
+        thread.join(60)
 
 
 def test_a_unix_socket_is_its_owners_and_stands_behind_any_forwarded_port(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_browser_is_started_without_showing_the_token_to_other_users(
         (page,) = tmp_path.iterdir()
         assert stat.S_IMODE(page.stat().st_mode) == 0o600
         assert f"url=http://127.0.0.1:8765/?token={TOKEN}" in page.read_text()
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not given and time.monotonic() < until:
             time.sleep(0.01)
         assert given == [page.as_uri()]
@@ -176,7 +176,7 @@ def test_the_page_in_the_home_folder_goes_by_itself(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("rote.explorer.opening.KEPT_SECONDS", 0.1)
     with in_browser(f"http://127.0.0.1:8765/?token={TOKEN}"):
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while list(tmp_path.iterdir()) and time.monotonic() < until:
             time.sleep(0.01)
         assert list(tmp_path.iterdir()) == []

@@ -19,7 +19,7 @@ from rote.store import FinishedRun, Store
 from rote.store import run as run_module
 
 SETTINGS: dict[str, object] = {"seeds": 5, "steps": 4, "keep": 2, "pause": 0.004}
-PATIENCE = 60.0  # seconds in which an attempt must end
+PATIENCE = 300.0  # seconds in which an attempt must end
 assert tiny_study, torch  # imported for all that are forked
 
 

@@ -72,7 +72,7 @@ class Machines:
             return False
 
     def _until(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not condition():
             assert time.monotonic() < end
             time.sleep(0.02)
@@ -104,7 +104,7 @@ def started(store: Store) -> bool:
 
 def when(condition: Callable[[], bool], action: Callable[[], object]) -> threading.Thread:
     def wait() -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not condition() and time.monotonic() < end:
             time.sleep(0.01)
         action()

@@ -279,9 +279,9 @@ def test_ctrl_c_while_torch_is_being_imported_ends_the_command_and_leaves_no_pro
     while not (children := Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert "ive the same command again to go on" in process.communicate(timeout=120)[1]
+    assert "ive the same command again to go on" in process.communicate(timeout=300)[1]
     assert process.returncode == 130
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while any(Path(f"/proc/{child}").exists() for child in children):  # one whose import goes on ends after it
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -220,7 +220,7 @@ def test_seconds_add_up_over_resumptions_and_the_first_start_stays(store: Store)
         with pytest.raises(KeyboardInterrupt):
             work_for_a_while()
     record = Record.read(store.folder(make_request()))
-    assert 200 <= record.seconds < 210
+    assert 200 <= record.seconds < 290
     assert record.resumed == 1
 
 
