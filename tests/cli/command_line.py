@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from warm_process import run_warm
+
 ROTE = str(Path(sys.executable).with_name("rote"))
 SETTINGS = ("ROTE_HOME", "ROTE_CHECKPOINT_SECONDS", "COLUMNS", "FORCE_COLOR", "SOURCE_DATE_EPOCH")
+PATIENCE = 900.0  # seconds; a busy machine takes its time
 SMOKE = ("plane", "--preset", "smoke", "--workers", "1")
 
 
@@ -42,22 +45,28 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def rote(*words: object, cwd: Path, **settings: str) -> Answer:
-    """The installed command, in a process of its own."""
-    return run_here([ROTE, *map(str, words)], cwd, **settings)
+    """The command in a process of its own that has torch already."""
+    return Answer(*run_warm([ROTE, *map(str, words)], cwd, environment(**settings), PATIENCE))
+
+
+def script(program: str, *words: object, cwd: Path, **settings: str) -> Answer:
+    """A Python program in a process of its own that has torch already."""
+    return Answer(*run_warm(["-c", *map(str, words)], cwd, environment(**settings), PATIENCE, program))
 
 
 def python(program: str, *words: object, cwd: Path, **settings: str) -> Answer:
+    """A Python program, from the start of the interpreter."""
     return run_here([sys.executable, "-c", program, *map(str, words)], cwd, **settings)
 
 
 def run_here(command: list[str], cwd: Path, **settings: str) -> Answer:
     done = subprocess.run(
-        command, cwd=cwd, env=environment(**settings), capture_output=True, text=True, timeout=300, check=False
+        command, cwd=cwd, env=environment(**settings), capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 300) -> None:
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, f"ended with {process.returncode} before what was waited for"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import Answer, python
+from command_line import Answer, script
 from command_line import rote as rote_command
 
 import rote
@@ -34,32 +34,32 @@ def commands(document: str) -> list[str]:
 def test_the_python_of_the_readme_and_of_the_store_runs(folder):
     """In this order: the second reads the store that the first leaves."""
     laboratory, network, own_model = blocks("README.md", "python")
-    answer = python(laboratory.replace("workers=2", "workers=1") + network, cwd=folder)
+    answer = script(laboratory.replace("workers=2", "workers=1") + network, cwd=folder)
     assert answer.code == 0, answer.err
     assert "plane-corner" in answer.out
     assert "redundant" in answer.out
     assert "'seed': 0, 'step': " in answer.out
-    answer = python(own_model, cwd=folder)
+    answer = script(own_model, cwd=folder)
     assert answer.code == 0, answer.err
     (store,) = blocks("docs/store.md", "python")
-    answer = python(store, cwd=folder)
+    answer = script(store, cwd=folder)
     assert answer.code == 0, answer.err
     assert "'setting': 'redundant'" in answer.out
 
 
 def test_the_python_of_the_analyses_page_runs(folder):
-    answer = python("\n".join(blocks("docs/analyses.md", "python")), cwd=folder)
+    answer = script("\n".join(blocks("docs/analyses.md", "python")), cwd=folder)
     assert answer.code == 0, answer.err
 
 
 def test_the_python_of_the_autocomplete_page_runs(folder):
-    answer = python("\n".join(blocks("docs/autocomplete.md", "python")), cwd=folder)
+    answer = script("\n".join(blocks("docs/autocomplete.md", "python")), cwd=folder)
     assert answer.code == 0, answer.err
     assert "rank of 'states': 1" in answer.out
 
 
 def test_the_python_of_the_page_on_everyday_uses_runs(folder):
-    answer = python("\n".join(blocks("docs/everyday.md", "python")), cwd=folder)
+    answer = script("\n".join(blocks("docs/everyday.md", "python")), cwd=folder)
     assert answer.code == 0, answer.err
     assert re.search(r"^majority 0\.\d+\nown 0\.\d+\n\['(positive|negative)'\]$", answer.out, re.MULTILINE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from command_line import rote
+from command_line import ROTE, run_here
 
 SHADOWING = ("json", "numpy", "random", "rote", "signal", "sitecustomize", "torch", "usercustomize")
 
@@ -17,7 +17,7 @@ def hostile(folder):
 
 
 def test_no_file_of_the_current_folder_is_imported_by_the_command_or_its_workers(hostile):
-    answer = rote("run", "plane", "--preset", "smoke", "--workers", "2", cwd=hostile)
+    answer = run_here([ROTE, "run", "plane", "--preset", "smoke", "--workers", "2"], hostile)
     assert not list(hostile.glob("imported-*"))
     assert answer.code == 0, answer.err
     assert "Run " in answer.out

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import ROTE, SMOKE, contents, rote
+from command_line import ROTE, SMOKE, contents, run_here
 
 from rote.cli import main
 
@@ -207,7 +207,7 @@ def test_output_that_cannot_be_written_is_told(folder, finished):
 
 
 def test_letters_that_a_terminal_has_not_are_spelled(folder, finished):
-    answer = rote("claims", "--store", finished.store, cwd=folder, PYTHONIOENCODING="ascii")
+    answer = run_here([ROTE, "claims", "--store", str(finished.store)], folder, PYTHONIOENCODING="ascii")
     assert answer.code == 0, answer.err
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import run_markdown
-from command_line import environment
+from command_line import PATIENCE, environment
 
 ROOT = Path(__file__).parents[2]
 GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
@@ -44,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, *line.split(), str(folder)],
-        cwd=ROOT, env=environment(OMP_NUM_THREADS="1"), capture_output=True, text=True, timeout=300, check=False,
+        cwd=ROOT, env=environment(OMP_NUM_THREADS="1"), capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert "-W" in line.split()
     assert done.returncode == 0, done.stderr

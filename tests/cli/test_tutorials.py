@@ -7,16 +7,21 @@ from pathlib import Path
 
 import pytest
 import run_markdown
-from command_line import python
+from command_line import script
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.md"))
-RUNNER = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+RUNNER = """
+import runpy, sys, torch
+torch.set_num_threads(1)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=[path.stem for path in TUTORIALS])
 def test_a_tutorial_runs_and_prints_what_it_says(tutorial: Path, tmp_path: Path) -> None:
-    answer = python(RUNNER, run_markdown.__file__, tutorial, cwd=tmp_path, OMP_NUM_THREADS="1")
+    answer = script(RUNNER, run_markdown.__file__, tutorial, cwd=tmp_path)
     assert answer.code == 0, f"{answer.out}\n{answer.err}"
 
 

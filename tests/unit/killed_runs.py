@@ -168,7 +168,10 @@ def at_random_times(case: Case, folder: Path, count: int) -> dict[str, Any]:
         child = start(lambda store=store: case.perform(store))
         time.sleep(chance.random() * whole)
         os.kill(child, signal.SIGKILL)
-        killed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL:
+            killed += 1
+        else:
+            whole /= 2  # it was done already: the machine was busier when the time was taken
         problem = compare(finished(case, store), expected)
         if problem:
             wrong.append(f"killing {number}: {problem}")
