@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 SERVER = """
 import json, os, sys, types
-import torch, sklearn.cluster, rote.analyses, rote.cli, rote.laboratory, rote.training
+import torch, torch._dynamo, scipy.stats, sklearn.cluster, altair, rote.analyses, rote.cli, rote.laboratory, rote.training
 
 for line in sys.stdin:
     asked = json.loads(line)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -77,10 +76,13 @@ class Watch:
 
 
 def forget() -> None:
-    """Whatever our functions remember of earlier calls."""
-    for one in gc.get_objects():
-        if type(one) is functools._lru_cache_wrapper and str(one.__module__).startswith("rote."):
-            one.cache_clear()
+    """Whatever our functions and methods remember of earlier calls."""
+    ours = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("rote.")]
+    classes = {one for names in ours for one in list(names.values()) if isinstance(one, type)}
+    for names in (*ours, *map(vars, classes)):
+        for one in list(names.values()):
+            if isinstance(one, functools._lru_cache_wrapper) and str(one.__module__).startswith("rote."):
+                one.cache_clear()
 
 
 def groups(config: Any, prefix: str = "") -> dict[int, str]:
