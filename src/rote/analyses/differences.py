@@ -34,8 +34,9 @@ def tanh_(values: Tensor) -> Tensor:
 
 
 def of_tanh(part: Tensor, b: Number, v: Tensor, alone: Number, total: Tensor) -> Tensor:
-    first, last = tanh_(part + b), tanh_(v - part)
-    shared = first.mul_(-0.5 * alone).addcmul_(last, total, value=-0.5).add_(1)
+    shared = tanh_(v - part).mul_(-0.5 * total).add_(1)
+    if isinstance(alone, Tensor) or alone:
+        shared.addcmul_(tanh_(part + b), torch.as_tensor(-0.5 * alone, dtype=part.dtype, device=part.device))
     return shared.mul_(tanh_(part.clone()))
 
 

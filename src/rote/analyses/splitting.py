@@ -146,8 +146,9 @@ class Carried:
         if self.rest is None:
             return _add(own, gate.bias), source.bias
         # Q_g has the other sign, and what it is added to is the whole: written so that one formula serves both.
-        weight, other = (_add(value.bias, self.rest * (value.total - value.bias)) for value in (gate, source))
-        return _add(weight, _times(1 - 2 * self.rest, own)), other
+        weight, other = (_where(self.rest, value.total, value.bias) for value in (gate, source))
+        sign = 1 - 2 * self.rest
+        return torch.addcmul(weight, sign, own) if isinstance(own, Tensor) else weight + sign * own, other
 
     def settle(self, value: Split) -> Split:
         if self.rules.reference:
@@ -233,6 +234,13 @@ def _sum_of_products(a: Number, b: Number, c: Number, d: Number) -> Number:
 
 def _mean(total: Tensor, bias: Number) -> Tensor:
     return total / 2 if _absent(bias) else (total + bias) / 2
+
+
+def _where(chosen: Tensor, value: Tensor, otherwise: Number) -> Tensor:
+    """``value`` where ``chosen`` is 1, ``otherwise`` where it is 0."""
+    if _absent(otherwise):
+        return chosen * value
+    return torch.addcmul(torch.as_tensor(otherwise, dtype=value.dtype), chosen, value - otherwise)
 
 
 def _absent(part: Number | Chosen) -> bool:
