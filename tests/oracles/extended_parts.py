@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, permutations
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,10 @@ class Value:
 
 
 class Extended:
-    def __init__(self, bias: str, interactions: str, output_gate: bool, precision: type) -> None:
-        self.bias, self.interactions, self.output_gate, self.precision = bias, interactions, output_gate, precision
+    def __init__(self, rules: dict[str, Any], precision: type) -> None:
+        self.bias, self.interactions, self.output_gate = rules["bias"], rules["interactions"], rules["output_gate"]
+        self.three = rules.get("linearization") == "shapley"
+        self.precision = precision
         self.counts: Array = np.zeros(1)
         self._weights: dict[Any, Array] = {}
 
@@ -74,6 +77,14 @@ class Extended:
         r, q, b = value.r, value.q, value.b
         if value.whole:
             return Value(0 * q, phi(value.total), 0 * q, True)
+        if self.three:  # the mean over all orders in which r, q and b can come
+            nothing = phi(0 * (r + q + b))
+            shares = [0 * nothing] * 3
+            for order in permutations(range(3)):
+                sums = [0 * nothing, *accumulate((r, q, b)[number] + 0 * nothing for number in order)]
+                for place, number in enumerate(order):
+                    shares[number] = shares[number] + (phi(sums[place + 1]) - phi(sums[place])) / 6
+            return Value(shares[0], shares[1], shares[2] + nothing)
         alone, with_r, with_q, both = phi(b), phi(r + b), phi(q + b), phi(r + q + b)
         return Value((with_r - alone + both - with_q) / 2, (with_q - alone + both - with_r) / 2, alone)
 
@@ -102,7 +113,7 @@ def decompose(
     cell: Cell, vectors: Array, spans: Sequence[tuple[int, int]], rules: dict[str, Any], precision: type = np.longdouble
 ) -> tuple[Array, Array]:
     """Relevant and irrelevant part of one layer's hidden state, [span, time, unit]."""
-    a = Extended(rules["bias"], rules["interactions"], rules["output_gate"], precision)
+    a = Extended(rules, precision)
     inputs = vectors.astype(precision) @ a.weight(cell.weight_ih)
     inside = np.zeros((len(spans), len(inputs), 1), precision)
     for number, (start, end) in enumerate(spans):

@@ -87,7 +87,9 @@ def test_nothing_at_all_is_irrelevant_for_the_full_span_with_the_in_span_rule(qu
     options = {**options, "initial": initial}
     marked = rote.decompose(model, tokens, full, lengths=lengths, initial_relevant=True, **options)
     assert not marked.irrelevant.any()
-    assert rote.decompose(model, tokens, full, lengths=lengths, **options).irrelevant.abs().max() > 0
+    apart = rote.decompose(model, tokens, full, lengths=lengths, **options)
+    # Units of a relu that are shut throughout take nothing from an initial state.
+    assert apart.irrelevant.any() or torch.equal(apart.hidden, parts.hidden)
 
 
 @given(questions(), rules())

@@ -29,7 +29,8 @@ TIME = 100
 
 
 def options_of(rules: Rules) -> dict[str, Any]:
-    return {"bias": rules.bias, "interactions": rules.interactions, "output_gate": rules.output_gate}
+    names = ("bias", "interactions", "linearization", "output_gate")
+    return {name: getattr(rules, name) for name in names}
 
 
 @cache
@@ -42,7 +43,7 @@ def spans_of(time: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("rules", ["shapley", "source"])
+@pytest.mark.parametrize("rules", ["shapley", "gcd2019", "source"])
 def test_parts_of_trained_models_are_those_of_extended_precision(name: str, rules: str) -> None:
     """Fails if the larger part is carried: the unstable zero of the smaller one then grows to 0.9 of the state."""
     given = Rules("in_span", "source", "bias_first", output_gate=False) if rules == "source" else PRESETS[rules]
@@ -52,8 +53,9 @@ def test_parts_of_trained_models_are_those_of_extended_precision(name: str, rule
     with np.errstate(over="ignore"):
         true = extended_parts.decompose(model.recurrent.cell(0), vectors, spans, options_of(given))
     largest = np.maximum(*(np.linalg.norm(part, axis=-1).max(1) for part in true))
-    for dtype, bound in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
-        parts = rote.decompose(model_of(name, dtype), tokens, spans, **options_of(given), linearization="bias_first")
+    # By the rules of 2019 a plain loop in float32 that carries both parts is off by 1e-5 itself, on the LSTM.
+    for dtype, bound in ((torch.float64, 1e-12), (torch.float32, 3e-5 if rules == "gcd2019" else 1e-5)):
+        parts = rote.decompose(model_of(name, dtype), tokens, spans, **options_of(given))
         for ours, theirs in zip((parts.relevant, parts.irrelevant), true, strict=True):
             assert (np.linalg.norm(ours[0].numpy() - theirs, axis=-1).max(1) / largest).max() < bound
         assert parts.error.max() < bound

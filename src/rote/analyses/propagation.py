@@ -27,9 +27,9 @@ from rote.cells.arithmetic import Plain
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-# Pairs of a sequence and a span that are computed at once: enough to keep the matrix products busy, few enough for
-# the processor's cache.
-ROWS = 512
+# Pairs of a sequence and a span that are computed at once: enough that the products take longer than the calls of
+# them, few enough for the processor's cache.
+ROWS = 1024
 EVERY = 4  # steps after which the parts are measured again
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rote.analyses.propagation import ROWS, Question, States, in_double_precision
-from rote.analyses.splitting import Number, Rules, shapley
+from rote.analyses.splitting import Number, Rules
 from rote.cells.arithmetic import Plain
 
 
@@ -107,6 +107,24 @@ class BothParts:
         both, alone = function(r + i + b), function(b)
         with_r, with_i = function(r + b), function(i + b)
         return Parted((with_r - alone + both - with_i) / 2, (with_i - alone + both - with_r) / 2, alone)
+
+
+def shapley(function: Callable[[Tensor], Tensor], r: Tensor, i: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Shapley values of the three parts in function(r + i + b); function(0) stays with the bias."""
+    nothing, all_three = function(torch.zeros_like(i)), function(r + i + b)
+    alone = [function(part) for part in (r, i, b)]
+    ri, rb, ib = function(r + i), function(r + b), function(i + b)
+
+    def value(
+        own: Tensor, first: Tensor, second: Tensor, with_first: Tensor, with_second: Tensor, others: Tensor
+    ) -> Tensor:
+        return (own - nothing) / 3 + (with_first - first + with_second - second) / 6 + (all_three - others) / 3
+
+    return (
+        value(alone[0], alone[1], alone[2], ri, rb, ib),
+        value(alone[1], alone[0], alone[2], ri, ib, rb),
+        value(alone[2], alone[0], alone[1], rb, ib, ri) + nothing,
+    )
 
 
 @torch.no_grad()

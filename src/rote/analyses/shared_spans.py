@@ -35,10 +35,18 @@ class Branches:
 
     def grow(self, parts: Tensor) -> Tensor:
         """The states [batch, branch, unit] of these branches before the step, from those after the step before."""
-        kept = parts if self.parents is None else parts.index_select(1, self.parents)
-        if not self.fresh:
-            return kept
-        return torch.cat([kept.new_zeros(len(kept), self.fresh, kept.shape[2]), kept], dim=1)
+        if self.parents is None and not self.fresh:
+            return parts
+        going_on = parts.shape[1] if self.parents is None else len(self.parents)
+        grown = parts.new_empty(len(parts), self.fresh + going_on, parts.shape[2])
+        grown[:, : self.fresh] = 0
+        if going_on:
+            kept = grown[:, self.fresh :]
+            if self.parents is None:
+                kept.copy_(parts)
+            else:
+                torch.index_select(parts, 1, self.parents, out=kept)
+        return grown
 
     def write(self, parts: Tensor, result: Tensor) -> None:
         """Put the branches' values into ``result`` [batch, span, unit]; zero for spans that are in no branch."""

@@ -22,7 +22,7 @@ that a part keeps its relative precision however small it is. ``propagation`` ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -30,13 +30,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rote.analyses.differences import DIFFERENCES, tanh_
+from rote.analyses.differences import DIFFERENCES, IN_PLACE, Function, shapley
 
 Bias = Literal["reference", "in_span", "exclusive_end", "never"]
 Interactions = Literal["shapley", "source", "relevant"]
 Linearization = Literal["bias_first", "shapley"]
 Number = Tensor | float  # a float 0.0 stands for a part that is absent
-Function = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -118,13 +117,13 @@ class Carried:
         return tuple(map(Split, totals, parts, biases))
 
     def sigmoid(self, value: Split) -> Split:
-        return self._apply(value, torch.sigmoid, torch.sigmoid_)
+        return self._apply(value, torch.sigmoid)
 
     def tanh(self, value: Split) -> Split:
-        return self._apply(value, torch.tanh, tanh_)
+        return self._apply(value, torch.tanh)
 
     def relu(self, value: Split) -> Split:
-        return self._apply(value, torch.relu, torch.relu_)
+        return self._apply(value, torch.relu)
 
     def product(self, gate: Split, source: Split) -> Split:
         total = gate.total * source.total
@@ -146,8 +145,9 @@ class Carried:
         if self.rest is None:
             return _add(own, gate.bias), source.bias
         # Q_g has the other sign, and what it is added to is the whole: written so that one formula serves both.
-        weight, other = (_add(value.bias, self.rest * (value.total - value.bias)) for value in (gate, source))
-        return _add(weight, _times(1 - 2 * self.rest, own)), other
+        weight, other = (_where(self.rest, value.total, value.bias) for value in (gate, source))
+        sign = 1 - 2 * self.rest
+        return torch.addcmul(weight, sign, own) if isinstance(own, Tensor) else weight + sign * own, other
 
     def settle(self, value: Split) -> Split:
         if self.rules.reference:
@@ -165,39 +165,19 @@ class Carried:
     def gate(self, name: str, value: Split) -> Split:
         return value
 
-    def _apply(self, value: Split, function: Function, in_place: Function) -> Split:
+    def _apply(self, value: Split, function: Function) -> Split:
+        in_place = IN_PLACE[function]
         total = in_place(value.total.clone())
         if value.part is None:
             return Split(total, None)
         part, b = part_of(value), value.bias
-        if self.rules.linearization == "shapley":
-            own, _, bias = shapley(function, part, value.total - part - b, b)
-            return Split(total, own, bias)
+        if self.rules.linearization == "shapley" and not _absent(b):
+            whole = part if isinstance(part, Tensor) else torch.full_like(value.total, part)
+            return Split(total, *shapley(function, whole, b, value.total))
         alone = in_place(b.clone()) if isinstance(b, Tensor) else _at(function, b)
         if not isinstance(part, Tensor):
             return Split(total, 0.0, alone)
         return Split(total, DIFFERENCES[function](part, b, value.total, alone, total), alone)
-
-
-def shapley(function: Function, relevant: Number, irrelevant: Tensor, bias: Number) -> tuple[Tensor, Tensor, Tensor]:
-    """Shapley values of the three parts in function(r + i + b); function(0) stays with the bias."""
-    r, i, b = (
-        part if isinstance(part, Tensor) else torch.full_like(irrelevant, part) for part in (relevant, irrelevant, bias)
-    )
-    nothing, all_three = function(torch.zeros_like(i)), function(r + i + b)
-    alone = [function(part) for part in (r, i, b)]
-    ri, rb, ib = function(r + i), function(r + b), function(i + b)
-
-    def value(
-        own: Tensor, first: Tensor, second: Tensor, with_first: Tensor, with_second: Tensor, others: Tensor
-    ) -> Tensor:
-        return (own - nothing) / 3 + (with_first - first + with_second - second) / 6 + (all_three - others) / 3
-
-    return (
-        value(alone[0], alone[1], alone[2], ri, rb, ib),
-        value(alone[1], alone[0], alone[2], ri, ib, rb),
-        value(alone[2], alone[0], alone[1], rb, ib, ri) + nothing,
-    )
 
 
 @cache
@@ -233,6 +213,13 @@ def _sum_of_products(a: Number, b: Number, c: Number, d: Number) -> Number:
 
 def _mean(total: Tensor, bias: Number) -> Tensor:
     return total / 2 if _absent(bias) else (total + bias) / 2
+
+
+def _where(chosen: Tensor, value: Tensor, otherwise: Number) -> Tensor:
+    """``value`` where ``chosen`` is 1, ``otherwise`` where it is 0."""
+    if _absent(otherwise):
+        return chosen * value
+    return torch.addcmul(torch.as_tensor(otherwise, dtype=value.dtype), chosen, value - otherwise)
 
 
 def _absent(part: Number | Chosen) -> bool:
