@@ -77,7 +77,9 @@ class Runs:
             "Run ids, or the beginning of one; or patterns: lookup-*, plane/training. Of import: a store.",
         ),
     ] = ()
-    study: Annotated[str | None, option("NAME", "Only runs of this study; may be a pattern. list: with what they use.")] = None
+    study: Annotated[
+        str | None, option("NAME", "Only runs of this study; may be a pattern. list: with what they use.")
+    ] = None
     status: Annotated[
         str | None,
         option("WORD", "Only runs with this status: running, finished, failed, interrupted, damaged, newer."),
