@@ -10,7 +10,7 @@ import shutil
 import pytest
 from command_line import SMOKE, contents
 
-from rote.store import Store
+from rote.store import Request, Store
 
 
 @pytest.fixture
@@ -28,6 +28,20 @@ def test_list_has_every_run_and_filters_by_status_and_study(call, store):
     assert json.loads(call("runs", "list", "--status", "failed", "--json").out) == []
     assert json.loads(call("runs", "list", "--study", "scan", "--json").out) == []
     assert call("runs", "list", "--study", "scan").out == f"No such runs in {store}.\n"
+
+
+def test_list_of_a_study_has_the_trainings_of_other_names_that_its_measurements_looked_at(call, folder):
+    training, other = (Request("recipe", 1, "training", {}, (seed,)) for seed in (0, 1))
+    measurement = Request("asked", 1, "measurement", {}, (0,), uses=(training.id,))
+    for request in (training, other, measurement):
+        with Store().open(request) as run:
+            run.note(uses=request.uses)
+            run.finish([])
+    rows = json.loads(call("runs", "list", "--study", "asked", "--json").out)
+    assert {row["id"] for row in rows} == {training.id, measurement.id}
+    removed = call("runs", "rm", "--study", "asked", "--yes")
+    assert removed.code == 0
+    assert {row.id for row in Store().runs()} == {training.id, other.id}  # others may use them
 
 
 def test_show_prints_what_the_record_holds(call, store):

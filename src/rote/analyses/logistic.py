@@ -64,15 +64,19 @@ class GrowingClassifiers:
         return loss, gradient + penalized
 
     def _minimize(self, point: Tensor) -> tuple[Tensor, Tensor]:
-        """L-BFGS with halving, every split with its own step length; a split that has converged stands still."""
+        """L-BFGS with halving, every split with its own step length; a split that has converged stands still.
+
+        Steps and gradients are kept as one row for each split, so that an inner product is one call without copies.
+        """
         loss, gradient = self._loss(point)
-        pairs: list[tuple[Tensor, Tensor, Tensor]] = []  # step, change of gradient, 1 / their product
+        pairs: list[_Pair] = []
+        slopes = _rows(gradient)
         for _ in range(self.limit):
             moving = _largest(gradient) > TOLERANCE
             if not bool(moving.any()):
                 break
-            direction = _direction(gradient, pairs) * moving[:, None]
-            slope = _inner(direction, gradient)
+            rows = _direction(slopes, pairs) * moving[:, None]
+            slope, direction = _inner(rows, slopes), _by_class(rows, len(point))
             length = torch.ones_like(loss)
             for _ in range(HALVINGS):
                 tried = point + length[:, None] * direction
@@ -81,34 +85,46 @@ class GrowingClassifiers:
                 if not bool(short.any()):
                     break
                 length = torch.where(short, length / 2, length)
-            step, change = tried - point, new_gradient - gradient
-            curved = _inner(step, change)
-            inverse = torch.where(curved > 1e-12 * _inner(change, change), 1 / curved, torch.zeros_like(curved))
-            pairs = [*pairs[-(MEMORY - 1) :], (step, change, inverse)]
-            point, loss, gradient = tried, new_loss, new_gradient
+            new_slopes = _rows(new_gradient)
+            step, change = _rows(tried - point), new_slopes - slopes
+            curved, size = _inner(step, change), _inner(change, change)
+            inverse = torch.where(curved > 1e-12 * size, 1 / curved, torch.zeros_like(curved))
+            pairs = [*pairs[-(MEMORY - 1) :], (step, change, inverse, size)]
+            point, loss, gradient, slopes = tried, new_loss, new_gradient, new_slopes
         return point, gradient
 
 
-def _inner(first: Tensor, second: Tensor) -> Float[Tensor, " split"]:
-    return torch.einsum("csu,csu->s", first, second)
+_Pair = tuple[Tensor, Tensor, Tensor, Tensor]  # step, change of gradient, 1 / their product, square of the change
 
 
-def _largest(gradient: Tensor) -> Float[Tensor, " split"]:
+def _rows(values: Float[Tensor, "class split unit"]) -> Float[Tensor, "split coefficient"]:
+    return values.transpose(0, 1).flatten(1)
+
+
+def _by_class(rows: Float[Tensor, "split coefficient"], classes: int) -> Float[Tensor, "class split unit"]:
+    return rows.view(len(rows), classes, -1).transpose(0, 1).contiguous()
+
+
+def _inner(first: Float[Tensor, "split coefficient"], second: Tensor) -> Float[Tensor, " split"]:
+    return torch.bmm(first[:, None], second[:, :, None]).view(-1)
+
+
+def _largest(gradient: Float[Tensor, "class split unit"]) -> Float[Tensor, " split"]:
     return gradient.abs().amax((0, 2))
 
 
-def _direction(gradient: Tensor, pairs: Sequence[tuple[Tensor, Tensor, Tensor]]) -> Tensor:
+def _direction(gradient: Float[Tensor, "split coefficient"], pairs: Sequence[_Pair]) -> Tensor:
     """Where the quadratic model of the last steps has its minimum (the two-loop recursion), split by split."""
     if not pairs:
         return -gradient / _inner(gradient, gradient).sqrt().clamp(min=1.0)[:, None]
     result, shares = gradient, []
-    for step, change, inverse in reversed(pairs):
-        share = inverse * _inner(step, result)
+    for step, change, inverse, _ in reversed(pairs):
+        share = (inverse * _inner(step, result))[:, None]
         shares.append(share)
-        result = result - share[:, None] * change
-    step, change, inverse = pairs[-1]
-    size = _inner(change, change) * inverse
+        result = result - share * change
+    *_, inverse, square = pairs[-1]
+    size = square * inverse
     result = result / torch.where(size > 0, size, torch.ones_like(size))[:, None]
-    for (step, change, inverse), share in zip(pairs, reversed(shares), strict=True):
-        result = result + (share - inverse * _inner(change, result))[:, None] * step
+    for (step, change, inverse, _), share in zip(pairs, reversed(shares), strict=True):
+        result = result + (share - (inverse * _inner(change, result))[:, None]) * step
     return -result

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rote.cells.packed_steps import before, doubled, looked_up, pieces, table_gradient
+from rote.cells.packed_steps import before, doubled, looked_up, one_and_two, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -44,12 +44,13 @@ class _GRU(torch.autograd.Function):
         h = hidden
         gates, candidates = values.split((2 * units, units), -1)
         parts = (gates, candidates, kept, states)
+        one, two = one_and_two(hidden)
         for gate, n, rh, h_now in zip(*(part.split(sizes, 1) for part in parts), strict=True):
             h = h[:, : gate.shape[1]]
             torch.sigmoid_(gate.baddbmm_(h, to_gates))
             r, z = gate.chunk(2, -1)
             torch.mul(r, h, out=rh)
-            n.baddbmm_(rh, to_candidate).sigmoid_().mul_(2).sub_(1)
+            n.baddbmm_(rh, to_candidate).sigmoid_().mul_(two).sub_(one)
             h = torch.lerp(n, h, z, out=h_now)
         ctx.save_for_backward(entries, weight, hidden, states)
         ctx.kept, ctx.sizes, ctx.entries = (values, kept), sizes, len(table)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rote.cells.packed_steps import before, bend, doubled, looked_up, pieces, table_gradient
+from rote.cells.packed_steps import before, bend, doubled, looked_up, one_and_two, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -40,6 +40,7 @@ class _LSTM(torch.autograd.Function):
         gates = looked_up(doubled(table, -1), entries)
         states, memory, bent = (hidden.new_empty(*entries.shape, hidden.shape[-1]) for _ in range(3))
         across, h, c = doubled(weight, -2).mT.contiguous(), hidden, cell
+        numbers = one_and_two(hidden)
         for now, (i, f, g, o), h_now, c_now, bent_now in zip(
             gates.split(sizes, 1),
             zip(*(part.split(sizes, 1) for part in gates.chunk(4, -1)), strict=True),
@@ -49,7 +50,7 @@ class _LSTM(torch.autograd.Function):
             rows = now.shape[1]
             now.baddbmm_(h[:, :rows], across).sigmoid_()
             c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g, value=2).sub_(i)  # f c + i (2 g - 1)
-            h = torch.mul(o, bend(c, bent_now), out=h_now)
+            h = torch.mul(o, bend(c, bent_now, *numbers), out=h_now)
         ctx.save_for_backward(entries, weight, hidden, cell, states)
         ctx.kept, ctx.sizes, ctx.entries = (gates, memory, bent), sizes, len(table)
         end = c.clone()

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from rote.cells.lstm_training import slopes
-from rote.cells.packed_steps import before, bend, doubled, looked_up, pieces, table_gradient
+from rote.cells.packed_steps import before, bend, doubled, looked_up, one_and_two, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -56,6 +56,7 @@ class _NestedLSTM(torch.autograd.Function):
         across, inward = weight.mT.contiguous(), doubled(inner, -2).mT.contiguous()
         parts = (outer_gates, inner_gates, both, states, outer, deep, bent, deep_bent)
         h, c, d = start, start, start
+        numbers = one_and_two(start)
         for a, b, xy, h_now, c_now, d_now, bent_c, bent_d in zip(*(x.split(sizes, 1) for x in parts), strict=True):
             rows = a.shape[1]
             a.baddbmm_(h[:, :rows], across)
@@ -67,8 +68,8 @@ class _NestedLSTM(torch.autograd.Function):
             b.baddbmm_(xy, inward)
             i, f, g, inner_o = b.sigmoid_().chunk(4, -1)
             d = torch.mul(f, d[:, :rows], out=d_now).addcmul_(i, g, value=2).sub_(i)  # f d + i (2 g - 1)
-            c = torch.mul(inner_o, bend(d, bent_d), out=c_now)
-            h = torch.mul(o, bend(c, bent_c), out=h_now)
+            c = torch.mul(inner_o, bend(d, bent_d, *numbers), out=c_now)
+            h = torch.mul(o, bend(c, bent_c, *numbers), out=h_now)
         ctx.save_for_backward(entries, weight, inner, start, states)
         ctx.kept = (outer_gates, inner_gates, both, outer, deep, bent, deep_bent)
         ctx.sizes, ctx.entries = sizes, len(table)

@@ -150,7 +150,7 @@ class _Linear(torch.autograd.Function):
         if ctx.uses is None:
             return back, None, None, None, None
         ctx.uses.append((ctx.first, value, gradient))
-        return back, None, gradient.new_zeros(()), None, None
+        return back, None, None, None, None  # the token is told by this alone that the use is done
 
 
 _gather: Callable[[Tensor, list[_Use]], Tensor] = _Gather.apply
@@ -171,8 +171,8 @@ def run_stacked(
     state = cell.zero_state(replicas, batch) if state is None else state
     projected = a.linear(inputs.flatten(1, 2), cell.weight_ih).view(replicas, batch, time, -1)
     hidden = []
-    for t in range(time):
-        new = cell.step(a, projected[:, :, t], state)
+    for t, now in enumerate(projected.unbind(2)):  # whose gradients are put together once, not added at every step
+        new = cell.step(a, now, state)
         if mask is None:
             state = new
             hidden.append(new[0])

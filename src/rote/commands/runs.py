@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,7 +77,9 @@ class Runs:
             "Run ids, or the beginning of one; or patterns: lookup-*, plane/training. Of import: a store.",
         ),
     ] = ()
-    study: Annotated[str | None, option("NAME", "Only runs of this study; may be a pattern.")] = None
+    study: Annotated[
+        str | None, option("NAME", "Only runs of this study; may be a pattern. list: with what they use.")
+    ] = None
     status: Annotated[
         str | None,
         option("WORD", "Only runs with this status: running, finished, failed, interrupted, damaged, newer."),
@@ -136,7 +139,7 @@ class Runs:
         return Selection(self.ids, self.study, self.status, self.preset, self.older_than)
 
     def _list(self, store: Store) -> int:
-        rows = self._selection.of(store.runs())
+        rows = self._listed(store)
         if self.json:
             print_json([asdict(row) for row in rows])
             return 0
@@ -144,6 +147,25 @@ class Runs:
 
         show_runs(out_console(), rows, store.root)
         return 0
+
+    def _listed(self, store: Store) -> list[Listed]:
+        """A study's runs with those that they are made from, which are named by their recipes and measurements."""
+        from rote.store import Record
+        from rote.store.select import Selection
+
+        rows = store.runs()
+        if self.study is None:
+            return self._selection.of(rows)
+        by_id, wanted = {row.id: row for row in rows}, {row.id for row in Selection(study=self.study).of(rows)}
+        unread = set(wanted)
+        while unread:
+            used: set[str] = set()
+            for name in unread & by_id.keys():
+                with contextlib.suppress(StoreError):  # damaged, which is listed
+                    used |= set(Record.read(store.root / by_id[name].folder).uses)
+            unread = used - wanted
+            wanted |= used
+        return [row for row in replace(self._selection, study=None).of(rows) if row.id in wanted]
 
     def _show(self, store: Store) -> int:
         from rote.commands.terminal import show_networks, show_record, show_tables

@@ -18,7 +18,6 @@ from rote.store.files import digest, digest_file, remedy
 from rote.store.tree import load_plain, load_tree, save_tree, tensors_checksum, tree_facts
 from rote.store.typed import Count, Digest, FileName, from_json
 
-VERSION = 1
 NAME = re.compile(r"(checkpoint|weights)-([0-9]{8,})\.(json|safetensors)")
 Files = dict[str, str]  # name -> sha256
 
@@ -26,7 +25,7 @@ Files = dict[str, str]  # name -> sha256
 class Checkpoints:
     """The states of a run at some of its steps, with everything that the run is resumed from."""
 
-    stem, kind = "checkpoint", "rote checkpoint"
+    stem, kind, version = "checkpoint", "rote checkpoint", 1
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,14 +49,18 @@ class Checkpoints:
         facts: dict[str, Any] = {"step": step, "metrics": list(metrics)}
         if kept:
             facts["kept"] = dict(sorted(kept.items()))
-        return save_tree(self._path(step), self.kind, VERSION, state, **facts)
+        return save_tree(self._path(step), self.kind, self.version, state, **facts)
 
     def load(self, step: int) -> dict[str, Any]:
-        return self._state(step, load_tree(self._path(step), self.kind, VERSION))
+        return self._state(step, load_tree(self._path(step), self.kind, self.version))
+
+    def read_for(self, step: int) -> list[int]:
+        """The steps whose files the state at ``step`` is read from."""
+        return [step]
 
     def plain(self, step: int) -> dict[str, Any]:
         """The state with None for each tensor; imports no torch."""
-        return self._state(step, load_plain(self._path(step), self.kind, VERSION))
+        return self._state(step, load_plain(self._path(step), self.kind, self.version))
 
     def _state(self, step: int, state: Any) -> dict[str, Any]:
         if not isinstance(state, dict):
@@ -66,7 +69,7 @@ class Checkpoints:
 
     def metrics(self, step: int) -> tuple[int, str]:
         """Size and checksum of the metrics file when this checkpoint was made."""
-        known = tree_facts(self._path(step), self.kind, VERSION).get("metrics")
+        known = tree_facts(self._path(step), self.kind, self.version).get("metrics")
         size, checksum = from_json(tuple[Count, Digest], known, self._path(step), "facts['metrics']")
         return size, checksum
 
@@ -88,9 +91,9 @@ class Checkpoints:
         for step in steps:
             name = self._path(step).name
             try:
-                known[f"{name}.safetensors"] = tensors_checksum(self._path(step), self.kind, VERSION)
+                known[f"{name}.safetensors"] = tensors_checksum(self._path(step), self.kind, self.version)
                 if step == steps[-1]:  # what earlier ones knew of may have gone since
-                    kept = tree_facts(self._path(step), self.kind, VERSION).get("kept", {})
+                    kept = tree_facts(self._path(step), self.kind, self.version).get("kept", {})
                     known |= from_json(dict[FileName, Digest], kept, self._path(step), "facts['kept']")
             except StoreError as error:
                 unreadable.add(f"{name}.json")

@@ -5,7 +5,7 @@ whenever it is read, in one step for each version. Who changes what a kind of do
 and adds the step here. ``tests/unit/test_versions.py`` reads a store of version 0.1, with a document of every kind, and
 fails where a step is missing. A kept result holds records and tables, so its step takes theirs.
 
-So far every format is the one that Rote 0.1 wrote.
+Weights were not packed in their first version. Every other format is the one that Rote 0.1 wrote.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-STEPS: dict[tuple[str, int], Callable[[Any], Any]] = {}  # kind and version -> its body as the next version has it
+STEPS: dict[tuple[str, int], Callable[[Any], Any]] = {  # kind and version -> its body as the next version has it
+    ("rote weights", 1): lambda body: body,
+}
 
 
 def up_to_date(body: Any, kind: str, found: int, wanted: int) -> Any:

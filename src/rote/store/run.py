@@ -178,6 +178,7 @@ class FinishedRun:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.record = Record.read(folder)
+        self._states = states_of(folder, self.record.files)
         if self.record.status != "finished":
             raise StoreError(f"The run in {folder} is not finished: {self.record.status}.")
 
@@ -207,12 +208,13 @@ class FinishedRun:
 
     def checkpoint(self, step: int | None = None) -> dict[str, Any]:
         """The state at ``step``, by default the last: of a training the weights, as ``"model"``."""
-        states = states_of(self.folder, self.record.files)
+        states = self._states
         steps = states.among(self.record.files)
         if not steps or (step is not None and step not in steps):
             raise StoreError(f"The run in {self.folder} has no checkpoint of step {step}. It has: {steps or 'none'}.")
         chosen = steps[-1] if step is None else step
-        self._check(f"{states.stem}-{chosen:08d}.json")  # which knows the checksum of the tensors
+        for needed in states.read_for(chosen):
+            self._check(f"{states.stem}-{needed:08d}.json")  # which knows the checksum of the tensors
         return states.load(chosen)
 
     def _check(self, name: str) -> None:

@@ -51,12 +51,11 @@ def slimmed(folder: Path, files: Files, *, write: bool = False) -> tuple[Files, 
         return files, size
     checkpoints = {f"{Checkpoints.stem}-{step:08d}.{suffix}" for step in steps for suffix in ("json", "safetensors")}
     stay = {name: checksum for name, checksum in files.items() if name not in checkpoints}
-    for step in steps:
-        for name, data in encode_weights(folder, step).items():
-            if write:
-                write_atomically(folder / name, data)
-            stay[name] = digest(data)
-            size += len(data)
+    for name, data in encode_weights(folder, steps):
+        if write:
+            write_atomically(folder / name, data)
+        stay[name] = digest(data)
+        size += len(data)
     return stay, size
 
 

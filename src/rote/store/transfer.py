@@ -22,9 +22,9 @@ from rote.store.lock import FILE as LOCK
 from rote.store.lock import is_locked, locked
 from rote.store.record import FILE as RECORD
 from rote.store.record import Record
-from rote.store.slim import slimmed
 from rote.store.store import Store
 from rote.store.verify import ID, LEFTOVER, check_run
+from rote.store.weights import contents
 
 Progress = Callable[[int, int], None]
 What = Literal["copy", "replace"]  # replace: the run here is not finished, the other one is
@@ -95,8 +95,8 @@ def _consider(found: Plan, theirs: Path, ours: Path) -> None:
         both = here.status == record.status == "finished"
         different = _different(here.files, record.files)
         if both and different:
-            with contextlib.suppress(StoreError):  # one may be slim and the other not
-                different = _different(slimmed(ours, here.files)[0], slimmed(theirs, record.files)[0])
+            with contextlib.suppress(StoreError):  # the same weights may be stored in another form
+                different = _different(contents(ours, here.files), contents(theirs, record.files))
         if both and different:
             found.conflicts[name] = ", ".join(different)
             return

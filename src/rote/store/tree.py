@@ -1,6 +1,7 @@
 """A tree of tensors and plain values as two files: ``<path>.safetensors`` and ``<path>.json``.
 
-The tensors are written first and the JSON, which holds their sha256, last: the pair exists once its JSON does.
+The tensors are written first and the JSON, which holds their sha256, last: the pair exists once its JSON does. Where
+tensors were packed, the JSON says how.
 """
 
 from __future__ import annotations
@@ -8,16 +9,20 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rote.errors import DamagedFileError, StoreError
 from rote.store.files import digest, encode_document, read_document, read_regular, remedy, write_atomically
-from rote.store.typed import Digest, from_json
+from rote.store.packing import WORDS, Packing, packed_all, unpack
+from rote.store.typed import MAY_BE_ABSENT, Digest, from_json
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import Tensor
+
+Tensors = dict[str, "Tensor"]  # by their names in a file
 
 
 def save_tree(path: Path, kind: str, version: int, tree: Any, **facts: Any) -> dict[str, str]:
@@ -35,17 +40,41 @@ def save_tree(path: Path, kind: str, version: int, tree: Any, **facts: Any) -> d
 
 def encode_tree(name: str, kind: str, version: int, tree: Any, **facts: Any) -> dict[str, bytes]:
     """The contents of the two files by their names, in the order in which they are written."""
+    tensors: Tensors = {}
+    plain = _take_tensors(tree, "", tensors)
+    return _encoded(name, kind, version, tensors, {"facts": facts, "tree": plain})
+
+
+def encode_packed_tree(
+    name: str, kind: str, version: int, tree: Any, earlier: Tensors, **facts: Any
+) -> tuple[dict[str, bytes], Tensors]:
+    """The same with its tensors packed, where it pays as differences to ``earlier`` ones, which ``load_tensors`` is
+    then to be given; and the tensors, for the next tree. The JSON says whether there is any difference."""
+    import torch
+
+    tensors: Tensors = {}
+    plain = _take_tensors(tree, "", tensors)
+    packed = packed_all(_packable(tensors), _packable(earlier))
+    stored = {key: torch.frombuffer(bytearray(data), dtype=torch.uint8) for key, (data, _) in packed.items()}
+    body = {"facts": facts, "tree": plain, "packed": {key: asdict(how) for key, (_, how) in packed.items()}}
+    return _encoded(name, kind, version, tensors | stored, body), tensors
+
+
+def _encoded(name: str, kind: str, version: int, tensors: Tensors, body: dict[str, Any]) -> dict[str, bytes]:
     import safetensors.torch
 
-    tensors: dict[str, Tensor] = {}
-    plain = _take_tensors(tree, "", tensors)
     data = safetensors.torch.save({key: tensor.cpu().contiguous() for key, tensor in tensors.items()})
-    body = {"facts": facts, "sha256": digest(data), "tree": plain}
-    return {f"{name}.safetensors": data, f"{name}.json": encode_document(kind, version, body)}
+    document = encode_document(kind, version, {**body, "sha256": digest(data)})
+    return {f"{name}.safetensors": data, f"{name}.json": document}
 
 
 def load_tree(path: Path, kind: str, version: int) -> Any:
     """The tree that was saved, its tensors on the CPU."""
+    return load_tensors(path, kind, version)[0]
+
+
+def load_tensors(path: Path, kind: str, version: int, earlier: Tensors | None = None) -> tuple[Any, Tensors]:
+    """The tree, and its tensors by name. ``earlier``: those that some of them are stored as differences to."""
     import safetensors.torch
 
     body = _read(path, kind, version)
@@ -57,7 +86,11 @@ def load_tree(path: Path, kind: str, version: int) -> Any:
         tensors = safetensors.torch.load(data)
     except Exception as error:  # whatever it makes of bytes that are no safetensors
         raise DamagedFileError(f"{file} holds no tensors that can be read ({error}). {remedy(file)}") from None
-    return _with_tensors(path, body, tensors)
+    try:
+        tensors |= {name: _unpacked(tensors[name], how, name, earlier or {}) for name, how in body.packed.items()}
+    except (KeyError, ValueError, OverflowError, MemoryError) as error:
+        raise DamagedFileError(f"{file} does not hold what its JSON says ({error}). {remedy(file)}") from None
+    return _with_tensors(path, body, tensors), tensors
 
 
 def load_plain(path: Path, kind: str, version: int) -> Any:
@@ -74,11 +107,17 @@ def tensors_checksum(path: Path, kind: str, version: int) -> str:
     return _read(path, kind, version).sha256
 
 
+def has_differences(path: Path, kind: str, version: int) -> bool:
+    """Whether some of the tensors are stored as differences to earlier ones."""
+    return any(how.difference for how in _read(path, kind, version).packed.values())
+
+
 @dataclass(frozen=True)
 class _Body:
     facts: dict[str, Any]
     sha256: Digest
     tree: dict[str, Any]
+    packed: dict[str, Packing] = field(default_factory=dict, metadata=MAY_BE_ABSENT)  # tensor -> how
 
 
 def _read(path: Path, kind: str, version: int) -> _Body:
@@ -93,6 +132,22 @@ def _holds(path: Path, kind: str, version: int, checksum: str) -> bool:
         return tensors_checksum(path, kind, version) == checksum
     except StoreError:
         return False
+
+
+def _packable(tensors: Tensors) -> dict[str, np.ndarray[Any, Any]]:
+    """Those of a type that is packed, and that NumPy has."""
+    return {
+        name: tensor.cpu().numpy()
+        for name, tensor in tensors.items()
+        if str(tensor.dtype).removeprefix("torch.") in WORDS
+    }
+
+
+def _unpacked(stored: Tensor, how: Packing, name: str, earlier: Tensors) -> Tensor:
+    import torch
+
+    before = earlier[name].numpy() if how.difference else None
+    return torch.from_numpy(unpack(stored.numpy().tobytes(), how, before))
 
 
 def _with_suffix(path: Path, suffix: str) -> Path:

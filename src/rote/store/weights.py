@@ -2,6 +2,9 @@
 
 Until the record of the finished run is durable, its checkpoints stay and its weights do not count; from then on it is
 the other way round. So a process may die at any moment: the run goes on from its checkpoints, or is finished.
+
+Weights are packed, without losing a bit, where that pays as differences to those of the step that was kept before. To
+read one step takes a few others then, but never more than ``LONGEST``.
 """
 
 from __future__ import annotations
@@ -11,17 +14,46 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rote.store.checkpoint import NAME, VERSION, Checkpoints, Files, step_of
-from rote.store.files import digest, write_atomically
-from rote.store.tree import encode_tree
+from rote.errors import DamagedFileError
+from rote.store.checkpoint import NAME, Checkpoints, Files, step_of
+from rote.store.files import digest, remedy, write_atomically
+from rote.store.tree import Tensors, encode_packed_tree, encode_tree, has_differences, load_tensors, tree_facts
+from rote.store.typed import Count, from_json
 
 FOR_RESUMING = ("optimizer", "random", "early")  # parts of a state that has a "model"
+LONGEST = 16  # steps of which each is the difference to the one before
 
 
 class Weights(Checkpoints):
-    """The states of a finished training, to be read and not to be resumed from."""
+    """The states of a finished training, to be read and not to be resumed from. Reading one step after another unpacks
+    each once."""
 
-    stem, kind = "weights", "rote weights"
+    stem, kind, version = "weights", "rote weights", 2
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._last: tuple[int | None, Tensors] = None, {}  # the step that was read last, and its tensors
+
+    def read_for(self, step: int) -> list[int]:
+        """The steps whose files ``step`` is read from, the first of which stands alone and the last is itself."""
+        needed = [step]
+        while has_differences(path := self._path(needed[0]), self.kind, self.version):
+            after = tree_facts(path, self.kind, self.version).get("after")
+            needed.insert(0, from_json(Count, after, path.with_suffix(".json"), "facts['after']"))
+            if needed[0] >= needed[1]:
+                raise DamagedFileError(f"{path}.json names a later step as an earlier one. {remedy(path)}")
+        return needed
+
+    def load(self, step: int) -> dict[str, Any]:
+        """The state at ``step``, of which no later one changes the tensors."""
+        needed = self.read_for(step)
+        last, tensors = self._last
+        needed = needed[needed.index(last) + 1 :] if last in needed[:-1] else needed
+        for number in needed:
+            state, tensors = load_tensors(self._path(number), self.kind, self.version, tensors)
+        more_to_come = step != max(self.steps(), default=step)
+        self._last = (step, {name: tensor.clone() for name, tensor in tensors.items()}) if more_to_come else (None, {})
+        return self._state(step, state)
 
 
 def states_of(folder: Path, files: Iterable[str]) -> Checkpoints:
@@ -38,23 +70,37 @@ def steps_to_slim(folder: Path, files: Iterable[str]) -> list[int]:
     return steps if any(_only_for_resuming(checkpoints.plain(step)) for step in steps) else []
 
 
-def encode_weights(folder: Path, step: int) -> dict[str, bytes]:
-    """The contents of the files of the weights at ``step`` by their names, made from the checkpoint."""
-    checkpoints = Checkpoints(folder)
-    state = checkpoints.load(step)
-    kept = {key: value for key, value in state.items() if key not in _only_for_resuming(state)}
-    facts = {"step": step, "metrics": list(checkpoints.metrics(step))}
-    return encode_tree(f"{Weights.stem}-{step:08d}", Weights.kind, VERSION, kept, **facts)
+def encode_weights(folder: Path, steps: Iterable[int]) -> Iterator[tuple[str, bytes]]:
+    """The names and contents of the files of the weights at these steps, made from their checkpoints."""
+    checkpoints, earlier, after = Checkpoints(folder), Tensors(), None
+    for number, step in enumerate(steps):
+        name, kept = f"{Weights.stem}-{step:08d}", _to_be_kept(checkpoints.load(step))
+        if number % LONGEST == 0:
+            earlier, after = {}, None
+        facts = {"step": step, "metrics": list(checkpoints.metrics(step)), "after": after}
+        files, earlier = encode_packed_tree(name, Weights.kind, Weights.version, kept, earlier, **facts)
+        after = step
+        yield from files.items()
 
 
 def write_weights(folder: Path, steps: Iterable[int], *, sync: bool = True) -> Files:
     """Write the weights at these steps beside their checkpoints; returns the checksums of the files."""
     written: Files = {}
-    for step in steps:
-        for name, data in encode_weights(folder, step).items():
-            write_atomically(folder / name, data, sync=sync)
-            written[name] = digest(data)
+    for name, data in encode_weights(folder, steps):
+        write_atomically(folder / name, data, sync=sync)
+        written[name] = digest(data)
     return written
+
+
+def contents(folder: Path, files: Files) -> Files:
+    """The checksums of what a finished run holds, in whatever form its states are: whole, slim, or packed by another
+    version of the library that compresses them."""
+    states = states_of(folder, files)
+    held = {name: checksum for name, checksum in files.items() if step_of(name) is None}
+    for step in states.among(files):
+        plain = encode_tree("", Weights.kind, 1, _to_be_kept(states.load(step)), metrics=list(states.metrics(step)))
+        held[f"{Weights.stem}-{step:08d}"] = digest(b"".join(plain.values()))
+    return held
 
 
 def superseded(folder: Path, files: Collection[str]) -> list[Path]:
@@ -81,6 +127,10 @@ def stray_weights(folder: Path, files: Iterable[str] = ()) -> Iterator[Path]:
     for path in sorted(folder.glob(f"{Weights.stem}-*")):
         if NAME.fullmatch(path.name) and path.name not in named:
             yield path
+
+
+def _to_be_kept(state: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in state.items() if key not in _only_for_resuming(state)}
 
 
 def _only_for_resuming(state: dict[str, Any]) -> set[str]:
