@@ -45,7 +45,8 @@ def resolve(config: C, overrides: Mapping[str, object], *, typed: bool = True) -
 
 def keys(config: object, prefix: str = "") -> dict[str, Any]:
     """Dotted key -> type, for every value that can be set."""
-    hints = get_type_hints(type(config))
+    kind: Any = type(config)
+    hints = _hints(kind)
     found: dict[str, Any] = {}
     for name, value in _fields(config):
         found |= keys(value, f"{prefix}{name}.") if dataclasses.is_dataclass(value) else {prefix + name: hints[name]}
@@ -240,8 +241,13 @@ def _as_floats(value: Any) -> Any:
 
 
 @functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+@functools.cache
 def _float_fields(kind: Any) -> frozenset[str]:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     return frozenset(name for name in names if hints[name] is float or float in get_args(hints[name]))
 

@@ -1,41 +1,54 @@
-"""Claims, the evidence for them and the verdicts. No torch."""
+"""Claims, the seeds that bear them out, and the verdicts. No torch."""
 
-from rote.claims.claim import (
-    OUTCOMES,
-    Assertion,
-    Claim,
-    Criterion,
-    Evidence,
-    Outcome,
-    Source,
-    Tables,
-    Verdict,
-    above,
-    below,
-    judge,
-    not_run,
-)
-from rote.claims.rows import verdict_rows
-from rote.claims.statistics import Estimate, difference, mean, paired_difference, proportion
+from rote.claims.claim import KINDS, TALLIED, Assertion, Claim, Group, Kind, Source, all_of, any_of
+from rote.claims.counting import decide, false_discovery, log_evidence, seeds_to_settle, share_interval
+from rote.claims.per_seed import NotMeasuredError, PerSeed, Tables, Values, column, measured
+from rote.claims.published import Comparison, Published, compare
+from rote.claims.region import Region, above, at_least, at_most, below, inside
+from rote.claims.register import Register, criterion_hash
+from rote.claims.statistics import Estimate, mean, proportion
+from rote.claims.verdict import OUTCOMES, Finding, Outcome, Scale, Verdict, judge, measure
 
 __all__ = [
+    "KINDS",
     "OUTCOMES",
+    "TALLIED",
     "Assertion",
     "Claim",
-    "Criterion",
+    "Comparison",
     "Estimate",
-    "Evidence",
+    "Finding",
+    "Group",
+    "Kind",
+    "NotMeasuredError",
     "Outcome",
+    "PerSeed",
+    "Published",
+    "Region",
+    "Register",
+    "Scale",
     "Source",
     "Tables",
+    "Values",
     "Verdict",
     "above",
+    "all_of",
+    "any_of",
+    "at_least",
+    "at_most",
     "below",
-    "difference",
+    "column",
+    "compare",
+    "criterion_hash",
+    "decide",
+    "false_discovery",
+    "inside",
     "judge",
+    "log_evidence",
     "mean",
-    "not_run",
-    "paired_difference",
+    "measure",
+    "measured",
     "proportion",
-    "verdict_rows",
+    "seeds_to_settle",
+    "share_interval",
 ]

@@ -1,19 +1,33 @@
-"""A published claim, the measurement that tests it, and the result that would confirm it, fixed before the run."""
+"""A claim: what a source says, as a logical sentence of assertions about single seeds.
+
+    Claim(
+        "plane-corner", "resistance", "Section 6",
+        "After training, part of the held-out corner goes to the wrong class.",
+        "the trained model does not have good compositionality",
+        (
+            Assertion("Wrong share of the corner minus that of the training region", excess, above(0)),
+            Assertion("Wrong share of the training region", seen, below(0.05), role="condition"),
+        ),
+    )
+
+How an assertion is judged: ``counting``. How they combine: ``verdict``.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from rote.claims.statistics import Estimate
-from rote.store import Table
+from rote.claims.counting import Quantifier
+from rote.claims.per_seed import PerSeed
+from rote.claims.published import Published
+from rote.claims.region import Region
 
-Outcome = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not run"]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-Tables = Mapping[str, Table]
-MINIMUM_SEEDS = 5
+Kind = Literal["asserted", "cited", "implied", "ours", "identity", "audit"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+TALLIED: tuple[Kind, ...] = ("asserted", "cited", "implied")
+Role = Literal["part", "condition", "rival", "report"]
 
 
 @dataclass(frozen=True)
@@ -31,134 +45,81 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Criterion:
-    """Which values confirm: beyond ``size`` in the claimed direction; beyond ``at_all`` at least the direction does."""
-
-    direction: Literal["above", "below"]
-    size: float
-    at_all: float
-
-    def __post_init__(self) -> None:
-        if (self.at_all > self.size) if self.direction == "above" else (self.at_all < self.size):
-            raise ValueError(f"at_all={self.at_all} asks for more than size={self.size}.")
-
-    def __str__(self) -> str:
-        text = f"{self.direction} {self.size:g}"
-        return text if self.at_all == self.size else f"{text} (partly: {self.direction} {self.at_all:g})"
-
-    def outcome(self, estimate: Estimate) -> Outcome:
-        """By the 95 % interval. An interval that excludes the claimed size without showing the effect refutes it."""
-        sign = 1.0 if self.direction == "above" else -1.0
-        low, high = sorted((sign * estimate.low, sign * estimate.high))
-        size, at_all = sign * self.size, sign * self.at_all
-        if estimate.n < MINIMUM_SEEDS or not (math.isfinite(low) and math.isfinite(high)):
-            return "inconclusive"
-        if low > size:
-            return "reproduced"
-        if low > at_all:
-            return "partly"
-        return "not reproduced" if high < size or high < at_all else "inconclusive"
-
-
-def above(size: float, at_all: float | None = None) -> Criterion:
-    return Criterion("above", size, size if at_all is None else at_all)
-
-
-def below(size: float, at_all: float | None = None) -> Criterion:
-    return Criterion("below", size, size if at_all is None else at_all)
-
-
-@dataclass(frozen=True)
 class Assertion:
-    """One number of a study's tables, and what it must be.
+    """Something that a seed's networks do or do not: their value lies in a region.
 
-    role: "main" decides the verdict. "control" must also hold, or a reproduced claim is only partly so.
-    "contrast" is reported beside them (an untrained network, the measure as published where it had a defect).
+    seeds: whether it is said of some seed, of most, or of nearly all.
+    role: a *part* is what the claim says. A *condition* makes it a test (the network has learned; there is room below
+    the ceiling): contradicted, the verdict is void. A *rival* must hold for the claim to be the only explanation:
+    contradicted, it is told beside the verdict. A *report* is shown.
+    scale: of the mean that is shown. "log": values are natural logarithms of ratios; "unit": they lie from 0 to 1.
     """
 
     label: str
-    of: Callable[[Tables], Estimate]
-    expected: Criterion
-    role: Literal["main", "control", "contrast"] = "main"
+    of: PerSeed
+    holds: Region
+    seeds: Quantifier = "most"
+    role: Role = "part"
+    scale: Literal["real", "log", "unit"] = "real"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Assertions, or groups of them, of which all or any must hold."""
+
+    join: Literal["all", "any"]
+    members: tuple[Assertion | Group, ...]
+
+    def __iter__(self) -> Iterator[Assertion]:
+        for member in self.members:
+            yield from [member] if isinstance(member, Assertion) else member
+
+
+def all_of(*members: Assertion | Group) -> Group:
+    return Group("all", members)
+
+
+def any_of(*members: Assertion | Group) -> Group:
+    """Readings that the source leaves open: one of them is enough."""
+    return Group("any", members)
 
 
 @dataclass(frozen=True)
 class Claim:
+    """``assertions``: all parts must hold; what is no part stands among them with its role."""
+
     id: str  # "plane-seeds", unique over all sources
     source: str  # name of the Source
     place: str  # "Section 6, Figure 6"
     statement: str  # in our words
-    published: str  # the published value, as published
-    assertions: tuple[Assertion, ...]
+    published: str  # the words or the value that it rests on, as published
+    assertions: tuple[Assertion | Group, ...] = ()
+    kind: Kind = "asserted"  # by the source of its own results; in a work that it cites; implied; ours; ...
+    numbers: tuple[Published, ...] = ()  # for the second answer: do ours agree with them?
     remark: str = ""  # what a reader must know to judge the verdict: readings left open, defects
+    test: str = ""  # of an identity: the test that would fail
 
+    def __post_init__(self) -> None:
+        labels = [*(item.label for item in self.all()), *(number.label for number in self.numbers)]
+        if repeated := {label for label in labels if labels.count(label) > 1}:
+            raise ValueError(f"The claim {self.id!r} has several things called {repeated.pop()!r}.")
+        if self.kind == "identity":
+            if labels or not self.test:
+                raise ValueError(f"The claim {self.id!r} is an identity: it has a test and no assertions.")
+        elif not any(item.role == "part" for item in self.all()):
+            raise ValueError(f"The claim {self.id!r} has no assertion of the role 'part'.")
+        if any(item.role != "part" for group in self.assertions if isinstance(group, Group) for item in group):
+            raise ValueError(f"A group of the claim {self.id!r} has an assertion that is no part.")
 
-@dataclass(frozen=True)
-class Evidence:
-    label: str
-    role: str
-    expected: str
-    estimate: Estimate
-    outcome: Outcome
+    @property
+    def tallied(self) -> bool:
+        return self.kind in TALLIED
 
+    @property
+    def logic(self) -> Group:
+        """Its parts, of which all must hold."""
+        return Group("all", tuple(item for item in self.assertions if isinstance(item, Group) or item.role == "part"))
 
-@dataclass(frozen=True)
-class Verdict:
-    claim: Claim
-    outcome: Outcome
-    reason: str
-    evidence: tuple[Evidence, ...] = ()
-    settle: str = ""  # of an inconclusive verdict: what would settle it
-    study: str = ""
-    preset: str = ""
-    runs: tuple[str, ...] = ()
-
-
-def judge(claim: Claim, tables: Tables, *, study: str = "", preset: str = "", runs: tuple[str, ...] = ()) -> Verdict:
-    """The verdict on ``claim`` that the tables of its study give."""
-    evidence = []
-    for assertion in claim.assertions:
-        estimate = assertion.of(tables)
-        outcome = assertion.expected.outcome(estimate)
-        evidence.append(Evidence(assertion.label, assertion.role, str(assertion.expected), estimate, outcome))
-    outcome = _combined(evidence)
-    open_questions = [_what_would_settle(item) for item in evidence if item.outcome == "inconclusive"]
-    settle = " ".join(dict.fromkeys(open_questions)) if outcome == "inconclusive" else ""
-    reason = f"{_reason(evidence)} {settle}".strip()
-    if outcome == "not run":
-        reason, evidence = f"What it is about was left out of this run. {claim.remark}".strip(), []
-    return Verdict(claim, outcome, reason, tuple(evidence), settle, study, preset, runs)
-
-
-def not_run(claim: Claim, study: str) -> Verdict:
-    return Verdict(claim, "not run", f"No finished run in the store. Run: rote run {study}", study=study)
-
-
-def _combined(evidence: list[Evidence]) -> Outcome:
-    """Main assertions that disagree make it partly so, whatever the open ones will say."""
-    if all(item.estimate.n == 0 for item in evidence if item.role == "main"):
-        return "not run"
-    main = {item.outcome for item in evidence if item.role == "main"}
-    if len(main - {"inconclusive"}) > 1:
-        return "partly"
-    if "inconclusive" in main:
-        return "inconclusive"
-    (outcome,) = main
-    controls = {item.outcome for item in evidence if item.role == "control"}
-    return "partly" if outcome == "reproduced" and controls - {"reproduced"} else outcome
-
-
-def _reason(evidence: list[Evidence]) -> str:
-    return " ".join(
-        f"{item.label}: {item.estimate.value:.3g} [{item.estimate.low:.3g}, {item.estimate.high:.3g}], "
-        f"expected {item.expected}."
-        for item in evidence
-        if item.role != "contrast"
-    )
-
-
-def _what_would_settle(item: Evidence) -> str:
-    n = item.estimate.n
-    if n < MINIMUM_SEEDS or not math.isfinite(item.estimate.high - item.estimate.low):
-        return f"With {n} seeds nothing is decided; run at least --seeds {MINIMUM_SEEDS}."
-    return f"The interval with {n} seeds is too wide; about --seeds {4 * n} would halve it."
+    def all(self) -> Iterator[Assertion]:
+        """Every assertion, of whatever role, in order."""
+        yield from Group("all", self.assertions)

@@ -23,7 +23,9 @@ from typing import Any
 from rote.errors import DamagedFileError, NewerVersionError, StoreError
 from rote.store.migration import up_to_date
 
-SHARED = {"engines.json": "rote engines", "machine.json": "rote machines"}  # of a store; what they hold is found again
+SHARED = {  # documents of a store; what they hold is found again
+    "engines.json": "rote engines", "machine.json": "rote machines", "verdicts.json": "rote verdicts",
+}  # fmt: skip
 REMADE = {*SHARED, "lock", "index.sqlite"}
 
 

@@ -139,6 +139,8 @@ class Record:
     data: dict[str, str] = field(default_factory=dict)  # name -> sha256
     files: dict[FileName, Digest] = field(default_factory=dict)  # of a finished run: name -> sha256
     uses: tuple[RunId, ...] = ()  # ids of the runs that this one was made from
+    # Of a study on fresh seeds: claim -> hash of the criterion that was registered before.
+    criteria: dict[Label, Digest] = field(default_factory=dict, metadata=MAY_BE_ABSENT)
     environment: Environment = field(default_factory=installed)
     earlier_environments: tuple[Environment, ...] = ()  # where it was begun, if taken up again with other versions
 
@@ -170,4 +172,7 @@ class Record:
 
     def to_plain(self) -> dict[str, Any]:
         lists = {"uses": list(self.uses), "earlier_environments": list(self.earlier_environments)}
-        return {**vars(self), **lists, "request": self.request.to_plain()}
+        plain = {**vars(self), **lists, "request": self.request.to_plain()}
+        if not self.criteria:  # so that the records of runs without them are what they always were
+            del plain["criteria"]
+        return plain

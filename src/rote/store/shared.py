@@ -1,7 +1,8 @@
-"""Small documents of a store to which several commands add, perhaps at once: engines.json, machine.json."""
+"""Small documents of a store to which several commands add, perhaps at once: machine.json, verdicts.json."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,3 +32,9 @@ def add(path: Path, kind: str, key: str, value: Value) -> Value:
             known[key] = value
             write_document(path, kind, VERSION, known)
         return known[key]
+
+
+def put(path: Path, kind: str, values: Mapping[str, Value]) -> None:
+    """Set these entries; the others stay."""
+    with locked(path.parent, "The store", PATIENCE):
+        write_document(path, kind, VERSION, {**entries(path, kind, object), **values})

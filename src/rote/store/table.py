@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -57,22 +57,26 @@ class Table:
         cells = tuple(tuple(finite(row.get(column.name)) for column in columns) for row in rows)
         return cls(name, title, tuple(columns), cells, **rest)
 
+    @property
+    def names(self) -> list[str]:
+        """Of its columns."""
+        return [column.name for column in self.columns]
+
     def records(self) -> list[dict[str, Any]]:
-        names = [column.name for column in self.columns]
+        names = self.names
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
     def column(self, name: str) -> list[Any]:
-        index = [column.name for column in self.columns].index(name)
+        index = self.names.index(name)
         return [row[index] for row in self.rows]
 
     def where(self, **labels: Any) -> Table:
         """The rows whose columns have these values."""
-        kept = [
-            row
-            for row, record in zip(self.rows, self.records(), strict=True)
-            if all(record[name] == value for name, value in labels.items())
-        ]
-        return Table(**{**self.__dict__, "rows": tuple(kept)})
+        rows, names = self.rows, self.names
+        for name, value in labels.items():
+            index = names.index(name)
+            rows = tuple([row for row in rows if row[index] == value])
+        return replace(self, rows=rows)
 
     def to_plain(self) -> dict[str, Any]:
         columns = [[column.name, column.about, column.role] for column in self.columns]
