@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
-from rote.claims import Estimate, Tables, mean
+from rote.claims import Estimate, mean
 from rote.store import Column, FinishedRun, Table
 
-P = ParamSpec("P")
 Row = dict[str, Any]
 
 
@@ -24,9 +23,10 @@ BAND = (Column("seeds", "networks", "label"), Column("mean", "mean over seeds"),
 
 
 def interval_values(found: Estimate, of: str = "") -> Row:
-    """What stands in these columns; nothing for an estimate from one value."""
+    """What stands in these columns; nothing for an estimate from one value, or from values without spread."""
     low, high = interval_columns(of)
-    return {low.name: found.low, high.name: found.high} if found.n > 1 else {}
+    known = found.n > 1 and math.isfinite(found.low) and math.isfinite(found.high)
+    return {low.name: found.low, high.name: found.high} if known else {}
 
 
 def collected(runs: Sequence[FinishedRun]) -> dict[str, Table]:
@@ -69,35 +69,3 @@ def bands(
         {**dict(zip(names, key, strict=True)), **band([row[value] for row in group], bounds)}
         for key, group in grouped(rows, names).items()
     ]
-
-
-class NotMeasuredError(Exception):
-    """A run with other settings may lack what a claim is about: another cell has other gates."""
-
-
-def column_of(table: Table | None, name: str, **labels: Any) -> list[float]:
-    """One column of the rows with these labels."""
-    rows = table.where(**labels).column(name) if table is not None else []
-    if not rows or None in rows:
-        raise NotMeasuredError
-    return rows
-
-
-def measured(estimate: Callable[P, Estimate]) -> Callable[P, Estimate]:
-    """What cannot be measured is an estimate of nothing, which leaves its claim open."""
-
-    @functools.wraps(estimate)
-    def or_nothing(*given: P.args, **named: P.kwargs) -> Estimate:
-        try:
-            return estimate(*given, **named)
-        except NotMeasuredError:
-            return Estimate(float("nan"), float("-inf"), float("inf"), 0, "not measured in this run")
-
-    return or_nothing
-
-
-def of(
-    estimate: Callable[Concatenate[Tables, P], Estimate], *values: P.args, **named: P.kwargs
-) -> Callable[[Tables], Estimate]:
-    """An estimate as an assertion takes it, of the tables alone: ``of(accuracy, "lstm")``."""
-    return lambda tables: estimate(tables, *values, **named)

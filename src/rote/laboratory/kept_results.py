@@ -21,6 +21,8 @@ from rote.store.run import STUDY
 from rote.store.typed import from_json
 
 KIND, VERSION = "rote kept result", 1
+PACKAGED = Path(__file__).parents[1] / "data" / "reproduction"  # in an installed package
+CHECKOUT = Path(__file__).parents[3] / "docs" / "reproduction"
 SUMMARY = "summary"  # what version 0.1 called it, with the tables in it
 MOST_ROWS = 2000  # of a table that is kept; figures' raw data can be much longer
 
@@ -101,6 +103,12 @@ def of_run(run: FinishedRun, runs: tuple[Record, ...], path: Path) -> Kept:
     tables = run.tables()
     short = {name: table for name, table in tables.items() if len(table.rows) <= MOST_ROWS}
     return Kept(path, run.record, runs, short, tuple(name for name in tables if name not in short))
+
+
+def packaged() -> Iterator[Kept]:
+    """The results that come with Rote; none where an installation is incomplete or their files are damaged."""
+    folder = PACKAGED if PACKAGED.exists() else CHECKOUT
+    return kept_in(folder, [])
 
 
 def kept_in(folder: Path, left_out: list[str] | None = None) -> Iterator[Kept]:

@@ -14,7 +14,8 @@ from typing import Any
 from rote.claims import Verdict
 from rote.errors import RoteError, RunFailedError, RunFinishedError, RunLockedError, StoreError, UsageError
 from rote.laboratory.cluster import Cluster
-from rote.laboratory.ledger import judged
+from rote.laboratory.fresh import fresh_overrides
+from rote.laboratory.ledger import body_of, judged
 from rote.laboratory.orders import LOCKED_AGAIN, Order, Orders
 from rote.laboratory.perform import code_for, perform, performer, told_as_failures
 from rote.laboratory.processes import starter
@@ -41,7 +42,7 @@ class StudyResult:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(judged(self.study, self.run, self.left_out))
+        return tuple(judged(self.study, body_of(self.study, self.run, "here", self.left_out)))
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class _Plan:
     passed: dict[str, Any]
     request: Request  # of the study itself
     jobs: dict[Request, Job]  # everything that it takes, what comes first in front
+    criteria: Mapping[str, str]  # of its claims, registered before, where its seeds are fresh
 
     def order(self, job: Job, device: str) -> Order:
         needs = tuple(need.request for need in job.needs)
@@ -92,39 +94,59 @@ class Laboratory:
             self.cluster.check()
         self.store.check_writable()
 
-    def run(self, name: str, preset: str = "quick", overrides: Mapping[str, object] | None = None) -> StudyResult:
-        """Run a study to the end, or take it up where it was; what is finished in the store is not computed again."""
-        (result,) = self.run_all(name, preset, [overrides or {}])
+    def run(
+        self,
+        name: str,
+        preset: str = "quick",
+        overrides: Mapping[str, object] | None = None,
+        *,
+        fresh: bool = False,
+    ) -> StudyResult:
+        """Run a study to the end, or take it up where it was; what is finished in the store is not computed again.
+
+        ``fresh``: on seeds that are new to the registered criteria of its claims, so that its verdicts confirm.
+        """
+        (result,) = self.run_all(name, preset, [overrides or {}], fresh=fresh)
         if isinstance(result, RunFailedError):
             raise result
         return result
 
     def run_all(
-        self, name: str, preset: str, trials: Sequence[Mapping[str, object]]
+        self, name: str, preset: str, trials: Sequence[Mapping[str, object]], *, fresh: bool = False
     ) -> list[StudyResult | RunFailedError]:
         """Run a study with each of these overrides. The runs of all are given out together, so that no worker waits for
         the end of a trial; a trial that fails is told by its error, and the others go on."""
         self._refuse_while_importing(name)
         study = studies[name]()
+        criteria: Mapping[str, str] = {}
+        if fresh:
+            first, criteria = fresh_overrides(study)
+            trials = [{**trial, **first} for trial in trials]
         configs = [study.resolve(preset, trial) for trial in trials]
         self.check()
-        plans = [self._plan(study, preset, *pair) for pair in zip(configs, trials, strict=True)]
+        plans = [self._plan(study, preset, *pair, criteria) for pair in zip(configs, trials, strict=True)]
         results: dict[int, StudyResult | RunFailedError] = {}
         self._carry_out(plans, lambda number, result: results.update({number: result}))
         return [results[number] for number in range(len(plans))]
 
     def run_studies(
-        self, names: Sequence[str], preset: str, told: Callable[[str, StudyResult | RoteError], None]
+        self,
+        names: Sequence[str],
+        preset: str,
+        told: Callable[[str, StudyResult | RoteError], None],
+        *,
+        fresh: bool = False,
     ) -> None:
         """Run several studies. The runs of all are given out together, in this order, so that no worker waits for the
         end of a study; ``told`` gets each result, or why there is none, as soon as it is known."""
-        configs = {name: studies[name]().resolve(preset, {}) for name in names}
+        chosen = {name: fresh_overrides(studies[name]()) if fresh else ({}, {}) for name in names}
+        configs = {name: studies[name]().resolve(preset, first) for name, (first, _) in chosen.items()}
         self.check()
         plans: dict[str, _Plan] = {}
         for name, config in configs.items():
             self._refuse_while_importing(name)
             try:
-                plans[name] = self._plan(studies[name](), preset, config, {})
+                plans[name] = self._plan(studies[name](), preset, config, *chosen[name])
             except (UsageError, StoreError) as error:  # such as data that are not on this machine
                 told(name, error)
         planned = list(plans)
@@ -153,7 +175,14 @@ class Laboratory:
         self._compute(orders, conclude)
         conclude()
 
-    def _plan(self, study: Study[Any], preset: str, config: Any, overrides: Mapping[str, object]) -> _Plan:
+    def _plan(
+        self,
+        study: Study[Any],
+        preset: str,
+        config: Any,
+        overrides: Mapping[str, object],
+        criteria: Mapping[str, str],
+    ) -> _Plan:
         jobs = study.jobs(config)
         if not all(self._is_finished(job.request) for job in jobs):
             self._warm_up()
@@ -165,7 +194,7 @@ class Laboratory:
                 "than once with these settings: its networks would count twice. Name each thing that is compared once."
             )
         everything = {one.request: one for job in jobs for one in job.all()}
-        return _Plan(study, dict(overrides), study.request(config, jobs, preset), everything)
+        return _Plan(study, dict(overrides), study.request(config, jobs, preset), everything, criteria)
 
     def _is_finished(self, request: Request) -> bool:
         try:
@@ -182,7 +211,7 @@ class Laboratory:
                 raise RunFailedError(f"{len(failures)} of {computed} runs failed. {_reasons(failures)}")
             # Before it is noted that the study was run: what is damaged is removed and measured again.
             measured = measured_of(plan.study, plan.request, self.store.root / "runs")
-            self._write(plan.request, plan.passed)
+            self._write(plan)
             run = StudyRun(self.store.folder(plan.request), measured)
             with told_as_failures():
                 run.tables()
@@ -248,12 +277,13 @@ class Laboratory:
             orders.settle(order, failure)
             turn()
 
-    def _write(self, request: Request, passed: dict[str, Any]) -> None:
+    def _write(self, plan: _Plan) -> None:
         """Note that the study was run, unless that is known."""
+        request = plan.request
         while self.store.finished(request) is None:
             try:
-                with self.store.open(request, passed, again=False) as run:
-                    run.note(uses=request.uses)
+                with self.store.open(request, plan.passed, again=False) as run:
+                    run.note(uses=request.uses, criteria=dict(plan.criteria))
                     run.finish([])
             except RunFinishedError:
                 return

@@ -1,4 +1,4 @@
-"""The ledger: every claim of every study with the verdict that the store supports.
+"""The ledger: every claim of every study with the verdicts that the runs here and the kept results support.
 
 A run that is damaged, or a claim that cannot be judged, hinders nothing else: it is left out and named. A list
 ``left_out``, where one is given, gets what it was and why.
@@ -6,53 +6,186 @@ A run that is damaged, or a claim that cannot be judged, hinders nothing else: i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from rote.claims import Claim, Verdict, judge, not_run
-from rote.config import to_plain
-from rote.errors import RoteError, UnknownNameError
-from rote.laboratory.kept_results import Kept
-from rote.laboratory.study import PRESETS, Study, ordered_names, studies
+from rote.claims import Claim, Outcome, Scale, Values, Verdict, criterion_hash, judge, measure
+from rote.claims.register import BLOCK
+from rote.claims.verdict import Status
+from rote.errors import RoteError
+from rote.laboratory.kept_results import Kept, packaged
+from rote.laboratory.scale import scale_of
+from rote.laboratory.study import Study, ordered_names, studies
 from rote.laboratory.study_run import StudyRun
-from rote.store import FinishedRun, Listed, Request, Store
+from rote.store import FinishedRun, Listed, Record, Store
 from rote.store.index import UNREAD
 from rote.store.run import STUDY
 
+Where = Literal["kept", "here", "kept and here", ""]
+COUNTED = {"seeds", "first_seed"}  # settings that may differ from a preset's: they are the same experiment
 
-def judged(study: Study[Any], run: FinishedRun | Kept, left_out: list[str] | None = None) -> list[Verdict]:
-    tables, record = run.tables(), run.record
-    runs, preset = (run.id, *record.uses), record.request.preset
 
-    def verdict(claim: Claim) -> Verdict:
+@dataclass(frozen=True)
+class Body:
+    """What the networks of one scale, with old or with fresh seeds, gave for the claims of a study."""
+
+    scale: Scale
+    where: Where
+    values: Mapping[str, Mapping[str, Values]]  # by claim and assertion
+    runs: tuple[str, ...]
+    fresh: bool = False
+    criteria: Mapping[str, str] = field(default_factory=dict)  # registered before, where the seeds are fresh
+    failed: Mapping[str, str] = field(default_factory=dict)  # claim -> why it cannot be judged from them
+
+    @property
+    def key(self) -> tuple[Scale, bool]:
+        return self.scale, self.fresh
+
+    def joined(self, other: Body) -> Body:
+        """With the seeds of another body of the same kind; where both have one, that of the other counts."""
+        claims = dict.fromkeys([*self.values, *other.values])
+        values = {claim: _joined(self.values.get(claim, {}), other.values.get(claim, {})) for claim in claims}
+        where: Where = self.where if self.where == other.where else "kept and here"
+        return replace(
+            self, where=where, values=values, runs=(*self.runs, *other.runs), failed={**self.failed, **other.failed},
+            criteria={claim: text for claim, text in self.criteria.items() if other.criteria.get(claim) == text},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim with a verdict for each scale, that nearest to the source's first; of one scale, that of fresh seeds."""
+
+    claim: Claim
+    study: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.verdicts[0]
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.verdict.outcome
+
+    @property
+    def differs_by_scale(self) -> bool:
+        return len({verdict.outcome for verdict in self.verdicts if verdict.decided}) > 1
+
+
+def body_of(study: Study[Any], run: FinishedRun | Kept, where: Where, left_out: list[str] | None = None) -> Body:
+    """What a run of a study gives for its claims."""
+    return body_of_claims(study.claims, run, study, where, left_out)
+
+
+def body_of_claims(
+    claims: Iterable[Claim],
+    run: FinishedRun | Kept,
+    study: Study[Any] | None,
+    where: Where,
+    left_out: list[str] | None = None,
+) -> Body:
+    """What a run gives for these claims; without a study, of which the settings are those of nobody else's."""
+    record, tables = run.record, run.tables()
+    values, failed = {}, {}
+    for claim in claims:
         try:
-            return judge(claim, tables, study=study.name, preset=preset, runs=runs)
-        except Exception as error:  # whatever a measurement makes of tables that it does not fit
-            reason = f"It cannot be judged from the run {run.id}: {_told(error)}"
-            _leave_out(left_out, f"the claim {claim.id} of {study.name}. {reason}")
-            return Verdict(claim, "not run", reason, study=study.name, preset=preset, runs=runs)
+            values[claim.id] = measure(claim, tables)
+        except Exception as error:  # whatever an assertion makes of tables that it does not fit
+            failed[claim.id] = f"It cannot be judged from the run {run.id}: {_told(error)}"
+            _leave_out(left_out, f"the claim {claim.id} of {record.request.study}. {failed[claim.id]}")
+    scale = Scale("own") if study is None else scale_of(study, record.request.config)
+    fresh = is_fresh(record, run.runs if isinstance(run, Kept) else ())
+    return Body(scale, where, values, (run.id, *record.uses), fresh, record.criteria if fresh else {}, failed)
 
-    return [verdict(claim) for claim in study.claims]
+
+def is_fresh(record: Record, runs: Iterable[Record]) -> bool:
+    """Whether a study's run was made, from the first training on, on seeds kept for a registered criterion."""
+    seeds, environments = record.request.seeds, [record.environment, *(run.environment for run in runs)]
+    clean = all(environment.get("commit") and not environment.get("dirty") for environment in environments)
+    return bool(record.criteria) and bool(seeds) and min(seeds) >= BLOCK and clean
 
 
-def latest_run(
+def judged(study: Study[Any], body: Body) -> list[Verdict]:
+    """The verdicts of a body of runs on the claims of its study."""
+    return [_verdict(study.name, claim, body) for claim in study.claims]
+
+
+def _verdict(study: str, claim: Claim, body: Body) -> Verdict:
+    if claim.id in body.failed:
+        found = Verdict(claim, "not run", body.failed[claim.id])
+    else:
+        found = judge(claim, body.values.get(claim.id, {}))
+    registered = body.fresh and body.criteria.get(claim.id) == criterion_hash(claim)
+    status: Status = "" if claim.kind in ("identity", "audit") else "confirmatory" if registered else "exploratory"
+    return replace(found, scale=body.scale, status=status, where=body.where, study=study, runs=body.runs)
+
+
+def entries_of(study: Study[Any], bodies: Iterable[Body], missed: Sequence[str] = ()) -> list[Entry]:
+    """An entry for each claim of a study, from all that there is of its runs."""
+    return entries_of_claims(study.name, study.claims, bodies, missed)
+
+
+def entries_of_claims(
+    study: str, claims: Iterable[Claim], bodies: Iterable[Body], missed: Sequence[str] = ()
+) -> list[Entry]:
+    joined: dict[tuple[Scale, bool], Body] = {}
+    for body in bodies:
+        joined[body.key] = joined[body.key].joined(body) if body.key in joined else body
+    ranked = sorted(
+        joined.values(), key=lambda body: (body.scale.rank, -len(body.scale.altered), body.fresh), reverse=True
+    )
+    entries = []
+    for claim in claims:
+        verdicts = [_verdict(study, claim, body) for body in ranked]
+        run = [verdict for verdict in verdicts if verdict.outcome != "not run"]
+        entries.append(Entry(claim, study, tuple(run or verdicts[:1] or [_not_run(study, claim, missed)])))
+    return entries
+
+
+def ledger(
+    store: Store,
+    left_out: list[str] | None = None,
+    read: dict[Path, StudyRun] | None = None,
+    *,
+    kept: bool = True,
+    names: Iterable[str] | None = None,
+) -> list[Entry]:
+    """Source by source: what ran here and, unless ``kept`` is false, what comes with Rote. ``names``: of studies, by
+    default all. ``read`` is that of ``latest_runs``."""
+    listed = store.runs()
+    with_rote: dict[str, list[Kept]] = {}
+    for result in packaged() if kept else ():
+        with_rote.setdefault(result.record.request.study, []).append(result)
+    entries: list[Entry] = []
+    for name in ordered_names() if names is None else names:
+        study, missed = studies[name](), list[str]()
+        bodies = [body_of(study, result, "kept", missed) for result in with_rote.get(name, ())]
+        bodies += [body_of(study, run, "here", missed) for run in latest_runs(store, study, listed, missed, read)]
+        entries += entries_of(study, bodies, missed)
+        for reason in missed:
+            _leave_out(left_out, reason)
+    return entries
+
+
+def latest_runs(
     store: Store,
     study: Study[Any],
-    preset: str | None = None,
     listed: Sequence[Listed] | None = None,
     left_out: list[str] | None = None,
     read: dict[Path, StudyRun] | None = None,
-) -> StudyRun | None:
-    """The study's finished run that counts: of what is there now, the most thorough preset (or the named one), newest.
+) -> list[StudyRun]:
+    """The study's finished runs that count, one for each scale with old and one with fresh seeds: that with the most
+    seeds, and of these the newest; the scale nearest to the source's first.
 
-    Runs with overridden settings do not count, except for the number of seeds: they are not the published experiment.
-    ``listed``: the runs of the store, where they were listed already. ``read``: runs of studies by folder whose tables
-    need not be made again; it gets those that are read.
+    Runs with overridden settings do not count, except for the seeds: they are not the published experiment. ``listed``:
+    the runs of the store, where they were listed already. ``read``: runs of studies by folder whose tables need not be
+    made again; it gets those that are read.
     """
     read = {} if read is None else read
-    candidates = []
+    found: list[tuple[Scale, bool, StudyRun]] = []
     for row in store.runs() if listed is None else listed:
         if row.study == study.name and row.status in UNREAD:  # it may be one
             _leave_out(left_out, f"the run {row.id} of {study.name}. {row.error}")
@@ -60,52 +193,34 @@ def latest_run(
             try:
                 folder = store.root / row.folder
                 run = read.setdefault(folder, read.get(folder) or StudyRun(folder))
-                request = run.record.request
-                counts = set(run.record.passed) <= {"seeds"} and study.is_current(request)
+                if set(run.record.passed) <= COUNTED and study.is_current(run.record.request):
+                    scale = scale_of(study, run.record.request.config)
+                    found.append((scale, is_fresh(run.record, ()), run))
             except Exception as error:  # of its files, or of settings that the study cannot have had
                 _leave_out(left_out, f"the run {row.id} of {study.name}. {_told(error)}")
-                continue
-            if counts and (preset in (None, request.preset) or _same_settings(study, preset, request)):
-                candidates.append(run)
-    thorough = {name: rank for rank, name in enumerate(PRESETS)}
-    candidates.sort(key=lambda run: (thorough.get(run.record.request.preset, -1), run.record.started), reverse=True)
-    for run in candidates:
-        try:
-            run.tables()  # which are sound, then, and made
-            return run
-        except Exception as error:  # of its files, or of what the study makes of them
-            _leave_out(left_out, f"the run {run.id} of {study.name}. {_told(error)}")
-    return None
+    found.sort(
+        key=lambda one: (one[0].rank, one[1], len(one[2].record.request.seeds), one[2].record.started), reverse=True
+    )
+    best: dict[tuple[Scale, bool], StudyRun] = {}
+    for scale, fresh, run in found:
+        if (scale, fresh) not in best:
+            try:
+                run.tables()  # which are sound, then, and made
+                best[scale, fresh] = run
+            except Exception as error:  # of its files, or of what the study makes of them
+                _leave_out(left_out, f"the run {run.id} of {study.name}. {_told(error)}")
+    return list(best.values())
 
 
-def _same_settings(study: Study[Any], preset: str | None, request: Request) -> bool:
-    """Where two presets ask for the same, a run is kept once, under the one that came first."""
-    return preset is not None and to_plain(study.resolve(preset, {})) == request.config
+def _joined(first: Mapping[str, Values], second: Mapping[str, Values]) -> dict[str, Values]:
+    return {label: {**first.get(label, {}), **second.get(label, {})} for label in dict.fromkeys([*first, *second])}
 
 
-def ledger(
-    store: Store,
-    preset: str | None = None,
-    left_out: list[str] | None = None,
-    read: dict[Path, StudyRun] | None = None,
-) -> list[Verdict]:
-    """Source by source. ``read`` is that of ``latest_run``."""
-    if preset is not None and preset not in PRESETS:
-        raise UnknownNameError("preset", preset, PRESETS)
-    verdicts: list[Verdict] = []
-    listed = store.runs()
-    for name in ordered_names():
-        study, missed = studies[name](), list[str]()
-        run = latest_run(store, study, preset, listed, missed, read)
-        verdicts += judged(study, run, missed) if run else [_not_run(claim, name, missed) for claim in study.claims]
-        for reason in missed:
-            _leave_out(left_out, reason)
-    return verdicts
-
-
-def _not_run(claim: Claim, study: str, missed: Sequence[str]) -> Verdict:
-    verdict = not_run(claim, study)
-    return replace(verdict, reason=f"Left out: {missed[0]}") if missed else verdict
+def _not_run(study: str, claim: Claim, missed: Sequence[str]) -> Verdict:
+    if claim.kind == "identity":
+        return replace(judge(claim, {}), study=study)
+    reason = f"Left out: {missed[0]}" if missed else f"No finished run in the store. Run: rote run {study}"
+    return Verdict(claim, "not run", reason, study=study)
 
 
 def _leave_out(left_out: list[str] | None, reason: str) -> None:

@@ -36,7 +36,12 @@ RECORDS_SHOWN = {"training.select": "the tables show every recorded step, whiche
 class StudyConfig:
     """The settings of a study: subclass it."""
 
-    seeds: int = 5  # random seeds, counted from 0
+    seeds: int = 6  # networks of each kind, one for each random seed
+    first_seed: int = 0  # from which the seeds are counted
+
+    @property
+    def seed_numbers(self) -> range:
+        return range(self.first_seed, self.first_seed + self.seeds)
 
 
 C = TypeVar("C", bound=StudyConfig)
@@ -56,6 +61,8 @@ class Study(ABC, Generic[C]):
     presets: ClassVar[Mapping[str, Mapping[str, object]]]
     objective: ClassVar[tuple[str, str, Literal["max", "min"]] | None] = None  # of a sweep: table, column, what is best
     swept: ClassVar[Mapping[str, object]] = {}  # what a sweep changes, unless it says otherwise
+    own_scale: ClassVar[bool] = False  # the source says nothing of sizes: those of preset paper are ours
+    optional: ClassVar[tuple[str, ...]] = ()  # settings that only add something, or leave it out, or draw it otherwise
     fixed: ClassVar[Mapping[str, str]] = {}  # keys of shared groups that cannot be set here, and what decides instead
     default: C  # the configuration that presets and overrides change
 
@@ -71,6 +78,10 @@ class Study(ABC, Generic[C]):
     def prepare(self, config: C) -> None:
         """Just before the runs: get the data, and tell what is wrong with them."""
         return
+
+    def stands_in(self, config: Mapping[str, Any]) -> bool:
+        """Whether a run with this plain configuration had other data than the source's."""
+        return False
 
     def beside(self, tables: Mapping[str, Table]) -> str:
         """What a sweep says beside the scores of its own objective."""
@@ -92,6 +103,8 @@ class Study(ABC, Generic[C]):
             config = self.completed(resolve(self.default, {**self.presets[preset], **overrides}), overrides)
             if config.seeds > MOST_SEEDS:
                 raise SettingError("seeds", f"must be at most {MOST_SEEDS}. Got {config.seeds:.15g}.")
+            if not 0 <= config.first_seed <= MOST_SEEDS:
+                raise SettingError("first_seed", f"must be from 0 to {MOST_SEEDS}. Got {config.first_seed:.15g}.")
             for key, reason in self.unused(config).items():
                 if key in overrides:
                     raise SettingError(key, f"has no effect: {reason}")
@@ -106,7 +119,7 @@ class Study(ABC, Generic[C]):
     def request(self, config: C, jobs: Sequence[Job], preset: str = "") -> Request:
         """What stands for the whole study in a store: its settings, and the measurements that it is made of."""
         uses = tuple(job.request.id for job in jobs)
-        return Request(self.name, self.version, STUDY, to_plain(config), tuple(range(config.seeds)), preset, uses=uses)
+        return Request(self.name, self.version, STUDY, to_plain(config), tuple(config.seed_numbers), preset, uses=uses)
 
     def config_of(self, request: Request) -> C:
         """The configuration of a run of this study."""
