@@ -6,17 +6,19 @@ thousand types, and epochs 40 and 50. The rest is as in the first author's publi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rote.claims import Assertion, Claim, above, below
+from rote.claims import Assertion, Claim, PerSeed, above, at_most, below, inside, measured
 from rote.config import at_least
 from rote.laboratory import studies
 from rote.store import Table
 from rote.studies.conduits import frequency_tables as measure
 from rote.studies.conduits import published
 from rote.studies.conduits.rules import NO_OTHERS, RulesConfig, RulesMeasurement, RulesStudy
+from rote.studies.conduits.rules_tables import LEARNED
 from rote.tasks.rules import Generator, RulesTask
 
 SCALED = {  # where the effects of the published setting can be seen in seconds per network
@@ -59,6 +61,14 @@ class FrequencyConfig(RulesConfig):
         return RulesTask(self.tokens, self.vocabulary, rules, length, generator=self.generator)
 
 
+def _rare(column: str, length: measure.Length) -> PerSeed:
+    return measured(measure.value, column, "smallest n", length)
+
+
+def _figure_2(column: str) -> PerSeed:
+    return measured(measure.figure_2, column)
+
+
 @studies.register("conduit-frequency")
 class FrequencyStudy(RulesStudy[FrequencyConfig]):
     """How often must a rule occur before a language model learns it, and which part of it is what counts?"""
@@ -88,7 +98,7 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
-            **SCALED, "tokens": 4000, "counts": (20, 200), "lengths": (1, 3), "figure_2_length": 3, "seeds": 2,
+            **SCALED, "tokens": 4000, "counts": (20, 200), "lengths": (2, 3), "figure_2_length": 3, "seeds": 2,
             "other_counts": (200,), "others": ("elman",), "training.epochs": 0.5, "training.measure_every": 0.25,
             "reading.rules": 4, "model.hidden": 8, "model.embedding": 8, "figure_1_epoch": 0.5,
         },
@@ -99,6 +109,7 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
         },
         "paper": {},
     }  # fmt: skip
+    optional = (*RulesStudy.optional, "other_counts")
     default = FrequencyConfig()
 
     def tables(self, config: FrequencyConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
@@ -111,86 +122,109 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
             published.LONGER_NEEDS_MORE,
             (
                 Assertion(
-                    "log2 of the examples needed, longest minus shortest conduit",
-                    measure.examples_needed, above(1.0, at_all=0.0),
+                    "log2 of the examples needed, longest over shortest conduit",
+                    measured(measure.examples_more), above(0),
                 ),
                 Assertion(
-                    "log2 of the epochs needed at the largest n, longest minus shortest conduit",
-                    measure.epochs_needed, above(0.5, at_all=0.0),
+                    "The same of each length over the next longer one, the largest",
+                    measured(measure.examples_fewer), at_most(0),
+                ),
+                Assertion(
+                    "P(close) from the open symbol, largest n, shortest conduit",
+                    measured(measure.value, "open", "largest n", "shortest conduit"), above(LEARNED),
+                    role="condition", scale="unit",
+                ),
+                Assertion(
+                    "log2 of the epochs needed, largest n, longest over shortest conduit",
+                    measured(measure.epochs_more), above(0), role="report",
                 ),
             ),
-            remark="Needed: P(close) from the open symbol is above 1/2. What no count or epoch reached is counted as "
-            "the next count of the grid, or as the end of training: the true difference is larger.",
+            remark="Needed: P(close) from the open symbol is above 1/2. What no count of the grid reached counts as "
+            "the next one that it would have. The grid is coarse, so neighboring lengths may need the same.",
         ),
         Claim(
             "conduit-open-symbol", "conduits", "Section 4.1, Figure 1",
-            "What carries a learned rule is the open symbol; the conduit by itself says almost nothing.",
+            "Where the open symbol makes the close symbol probable, the conduit by itself leaves it very improbable.",
             published.OPEN_CARRIES,
             (
                 Assertion(
-                    "P(close) from the open symbol minus from the conduit, largest n",
-                    lambda tables: measure.open_minus_conduit(tables, ""), above(0.5, at_all=0.1),
+                    "log of P(close) from the conduit over that from the open symbol, largest n, largest of all "
+                    "lengths",
+                    measured(measure.largest_ratio, "conduit", "open"), below(-math.log(10)), scale="log",
                 ),
                 Assertion(
-                    "P(close) from the conduit, largest n", measure.from_conduit, below(0.05, at_all=0.2)
+                    "P(close) from the open symbol, largest n, longest conduit",
+                    measured(measure.value, "open", "largest n", "longest conduit"), above(LEARNED),
+                    role="condition", scale="unit",
                 ),
                 Assertion(
-                    "P(close) from the open symbol before training", measure.untrained, below(0.1), role="control"
+                    "The conduit says no more than chance (log of P(close) from it over P(close) before training, "
+                    "largest of all lengths)",
+                    measured(measure.largest_ratio, "conduit", "open_untrained"), at_most(0), role="rival",
+                    scale="log",
                 ),
                 Assertion(
                     "The first as published: read where close is the input",
-                    lambda tables: measure.open_minus_conduit(tables, "_at_close"), above(0.5, at_all=0.1),
-                    role="contrast",
+                    measured(measure.largest_ratio, "conduit_at_close", "open_at_close"), below(-math.log(10)),
+                    role="report", scale="log",
                 ),
             ),
+            remark="Extremely low is taken as a tenth of what the open symbol gives: an order of magnitude.",
         ),
         Claim(
             "conduit-rare-rule", "conduits", "Section 4.1, Figure 1",
-            "Of a rare rule, the open symbol gives a low probability whatever the length, and the conduit one that "
-            "falls with its length.",
+            "Of a rare rule, the open symbol gives a probability that does not depend on the length of the conduit, "
+            "and the conduit one that falls with it.",
             published.RARE_RULE,
             (
                 Assertion(
-                    "log10 P(close) from the conduit, smallest n, longest minus shortest conduit",
-                    measure.rare_conduit, below(0.0),
+                    "log of P(close) from the conduit, smallest n, longest over shortest",
+                    _rare("conduit", "longest conduit").log_ratio(_rare("conduit", "shortest conduit")), below(0),
+                    scale="log",
                 ),
                 Assertion(
-                    "|log10 P(close)| from the open symbol, smallest n, between longest and shortest conduit",
-                    measure.rare_open, below(0.1, at_all=0.3),
+                    "log of P(close) from the open symbol, smallest n, longest over shortest conduit",
+                    _rare("open", "longest conduit").log_ratio(_rare("open", "shortest conduit")),
+                    inside(-math.log(2), math.log(2)), scale="log",
+                ),
+                Assertion(
+                    "log of the network's own P(close) at its step over one step early, smallest n, shortest conduit",
+                    _rare("end_own", "shortest conduit").log_ratio(_rare("end_own_early", "shortest conduit")),
+                    above(0), role="condition", scale="log",
                 ),
             ),
+            remark="Steady is taken as a factor of less than two: to learn a rule raises P(close) by a factor of about "
+            "the number of symbols. Where the shortest rule is not learned in part, every probability is that of "
+            "chance, and this is no test.",
         ),
         Claim(
             "conduit-counting", "conduits", "Section 4.1, Figure 2",
-            "Together with the open symbol the conduit raises the probability slightly: the network counts.",
+            "Together with the open symbol the conduit raises the probability: the network counts.",
             published.COUNTING,
             (
                 Assertion(
-                    "P(close) from open symbol and conduit minus from the open symbol alone, largest n",
-                    lambda tables: measure.rise(tables, ""), above(0.0),
+                    "Log odds of close from open symbol and conduit minus from the open symbol alone, largest n",
+                    _figure_2("end_whole").log_odds() - _figure_2("end_open").log_odds(), above(0),
                 ),
                 Assertion(
-                    "The same as published: read where close is the input",
-                    lambda tables: measure.rise(tables, "_at_close"), above(0.0), role="contrast",
+                    "The network's own P(close) at its step minus one step early",
+                    _figure_2("end_own") - _figure_2("end_own_early"), above(0), role="rival",
                 ),
                 Assertion(
-                    "The network's own P(close) at the right step minus one step early", measure.timing, above(0.5),
-                    role="contrast",
+                    "The first as published: read where close is the input",
+                    _figure_2("end_whole_at_close").log_odds() - _figure_2("end_open_at_close").log_odds(), above(0),
+                    role="report",
                 ),
             ),
-            remark="The last is what counting would have to show: a close symbol at the right step and not before it.",
+            remark="Log odds, because probabilities near 1 leave no room for a rise. The rival is what counting would "
+            "have to show whatever the decomposition says: a close symbol at its step and not before it.",
         ),
         Claim(
             "conduit-error", "conduits", "Section 4",
             "The two parts of contextual decomposition sum to the network's own state.",
-            published.APPROXIMATION,
-            (
-                Assertion("Largest relative error, float32", measure.error_single, below(published.ERROR)),
-                Assertion(
-                    "Largest relative error, float64", measure.error_double, below(1e-10), role="contrast"
-                ),
-            ),
-            remark="The decomposition is exact by construction: the error is that of rounding. Ours is of the hidden "
-            "state at its worst step; the source's is of the output vector.",
+            published.APPROXIMATION, kind="identity",
+            test="tests/oracles/test_decomposition_properties.py::test_the_parts_sum_to_the_true_state_exactly",
+            remark="The decomposition is exact by construction: the error is that of rounding. The table of networks "
+            "has it for each, in float64 and in float32.",
         ),
     )  # fmt: skip

@@ -1,12 +1,13 @@
-"""The tables of the study of rule frequency, and the numbers on which its claims are judged: one value per seed."""
+"""The tables of the study of rule frequency, and what its claims take from them: one value per seed."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
-from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.claims import NotMeasuredError, Tables, Values
 from rote.laboratory.aggregate import BAND, Row, grouped
 from rote.store import Column, Table
 from rote.studies.conduits import rules_tables as shared
@@ -14,6 +15,8 @@ from rote.studies.conduits import rules_tables as shared
 if TYPE_CHECKING:
     from rote.studies.conduits.frequency import FrequencyConfig
 
+Count = Literal["largest n", "smallest n"]
+Length = Literal["shortest conduit", "longest conduit"]
 GRID = (shared.CELL, shared.LENGTH, shared.COUNT)
 MEASURE = Column("measure", "what P(close) is computed from", "label")
 PARTS = {"open": "open symbol", "conduit": "conduit"}
@@ -108,100 +111,78 @@ def _prefixes(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
     )  # fmt: skip
 
 
-def networks(tables: Tables) -> list[Row]:
-    """The networks of the main cell, tested with unseen conduits."""
-    table = tables["networks"]
-    return table.where(cell=table.column("cell")[0], kind="unseen").records()
+def value(tables: Tables, name: str, count: Count, length: Length) -> Values:
+    """A column of the network with this number of rules and this conduit."""
+    return {seed: rows[0 if length == "shortest conduit" else -1][name] for seed, rows in _at(tables, count).items()}
 
 
-def per_seed(rows: list[Row], value: Callable[[list[Row]], float]) -> list[float]:
-    return [value(group) for _, group in sorted(grouped(rows, ("seed",)).items())]
+def figure_2(tables: Tables, name: str) -> Values:
+    """A column of the network of Figure 2, with its length of the conduit and the most rules."""
+    length = tables["networks"].options["figure_2_length"]
+    chosen = {seed: [row for row in rows if row["k"] == length] for seed, rows in _at(tables, "largest n").items()}
+    if not all(chosen.values()):
+        raise NotMeasuredError(f"no conduit of {length} symbols")
+    return {seed: rows[0][name] for seed, rows in chosen.items()}
 
 
-def examples_needed(tables: Tables) -> Estimate:
-    rows = networks(tables)
+def largest_ratio(tables: Tables, over: str, under: str) -> Values:
+    """The largest over all lengths, where the rule is most frequent, of the logarithm of one column over another."""
+    networks = _at(tables, "largest n").items()
+    return {seed: max(math.log(row[over] / row[under]) for row in rows) for seed, rows in networks}
+
+
+def examples_more(tables: Tables) -> Values:
+    """log2 of the examples that the longest conduit needs over those of the shortest."""
+    return {seed: counts[-1] - counts[0] for seed, counts in _examples(tables).items()}
+
+
+def examples_fewer(tables: Tables) -> Values:
+    """log2 of the examples that a conduit needs over those of the next longer one, the largest of these."""
+    return {seed: max(a - b for a, b in itertools.pairwise(counts)) for seed, counts in _examples(tables).items()}
+
+
+def epochs_more(tables: Tables) -> Values:
+    """log2 of the epochs that the longest conduit needs over those of the shortest, where the rule is most frequent;
+    infinite where the rule was not learned."""
+    times = {
+        seed: [math.inf if row["learned"] is None else math.log2(row["learned"]) for row in rows]
+        for seed, rows in _at(tables, "largest n").items()
+    }
+    return {seed: epochs[-1] - epochs[0] for seed, epochs in times.items()}
+
+
+def _examples(tables: Tables) -> dict[int, list[float]]:
+    """log2 of the smallest count from which each length was learned, the shortest first; where none was enough, of the
+    next one that the grid would have."""
+    rows = _grid(tables)
     counts = sorted({row["n"] for row in rows})
-    beyond = counts[-1] * counts[-1] / counts[-2] if len(counts) > 1 else 2 * counts[-1]
-
-    def needed(group: list[Row]) -> float:
-        return math.log2(min([row["n"] for row in group if row["open"] > shared.LEARNED], default=beyond))
-
-    return _longest_minus_shortest(rows, needed)
-
-
-def epochs_needed(tables: Tables) -> Estimate:
-    def needed(group: list[Row]) -> float:
-        (row,) = group
-        return math.log2(row["epoch"] if row["learned"] is None else row["learned"])
-
-    return _longest_minus_shortest(_at_count(tables, max), needed)
+    beyond = counts[-1] * counts[-1] / counts[-2]
+    needed: dict[int, list[float]] = {}
+    for (seed, _), group in sorted(grouped(rows, ("seed", "k")).items()):
+        enough = min([row["n"] for row in group if row["open"] > shared.LEARNED], default=beyond)
+        needed.setdefault(seed, []).append(math.log2(enough))
+    return needed
 
 
-def open_minus_conduit(tables: Tables, at: str) -> Estimate:
-    rows = _at_count(tables, max)
-    return paired_difference(per_seed(rows, _mean(f"open{at}")), per_seed(rows, _mean(f"conduit{at}")))
+def _at(tables: Tables, count: Count) -> dict[int, list[Row]]:
+    """By seed, the networks with the most or the fewest rules, the shortest conduit first."""
+    rows = _networks_of(tables) if count == "largest n" else _grid(tables)
+    n = (max if count == "largest n" else min)(row["n"] for row in rows)
+    chosen = sorted((row for row in rows if row["n"] == n), key=lambda row: (row["seed"], row["k"]))
+    return {seed: group for (seed,), group in grouped(chosen, ("seed",)).items()}
 
 
-def from_conduit(tables: Tables) -> Estimate:
-    return mean(per_seed(_at_count(tables, max), _mean("conduit")), bounds=(0.0, 1.0))
+def _grid(tables: Tables) -> list[Row]:
+    """The networks where several lengths and counts can be compared."""
+    rows = _networks_of(tables)
+    if any(len({row[name] for row in rows}) < 2 for name in ("k", "n")):
+        raise NotMeasuredError("one length or one count is no grid")
+    return rows
 
 
-def untrained(tables: Tables) -> Estimate:
-    return mean(per_seed(_at_count(tables, max), _mean("open_untrained")), bounds=(0.0, 1.0))
-
-
-def rare_conduit(tables: Tables) -> Estimate:
-    return _longest_minus_shortest(_at_count(tables, min), lambda group: math.log10(group[0]["conduit"]))
-
-
-def rare_open(tables: Tables) -> Estimate:
-    rows = _at_count(tables, min)
-    short, long = _by_length(rows)
-    pairs = zip(per_seed(short, _mean("open")), per_seed(long, _mean("open")), strict=True)
-    return mean([abs(math.log10(one / other)) for one, other in pairs])
-
-
-def rise(tables: Tables, at: str) -> Estimate:
-    """Of Figure 2: the whole rule up to the close symbol against the open symbol alone, at the end of training."""
-    rows = _figure_2(tables)
-    return paired_difference(per_seed(rows, _mean(f"end_whole{at}")), per_seed(rows, _mean(f"end_open{at}")))
-
-
-def timing(tables: Tables) -> Estimate:
-    rows = _figure_2(tables)
-    return paired_difference(per_seed(rows, _mean("end_own")), per_seed(rows, _mean("end_own_early")))
-
-
-def error_single(tables: Tables) -> Estimate:
-    return mean(per_seed(networks(tables), lambda group: max(row["error_float32"] for row in group)), bounds=(0.0, 1.0))
-
-
-def error_double(tables: Tables) -> Estimate:
-    return mean(per_seed(networks(tables), lambda group: max(row["error"] for row in group)), bounds=(0.0, 1.0))
-
-
-def _at_count(tables: Tables, extreme: Callable[[list[int]], int]) -> list[Row]:
-    rows = networks(tables)
-    return [row for row in rows if row["n"] == extreme([other["n"] for other in rows])]
-
-
-def _figure_2(tables: Tables) -> list[Row]:
-    """The networks of Figure 2's length; of the longest where the grid does not have it."""
-    rows, length = _at_count(tables, max), tables["networks"].options["figure_2_length"]
-    lengths = {row["k"] for row in rows}
-    return [row for row in rows if row["k"] == (length if length in lengths else max(lengths))]
-
-
-def _by_length(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Those of the shortest and of the longest conduit."""
-    lengths = [row["k"] for row in rows]
-    return [row for row in rows if row["k"] == min(lengths)], [row for row in rows if row["k"] == max(lengths)]
-
-
-def _longest_minus_shortest(rows: list[Row], value: Callable[[list[Row]], float]) -> Estimate:
-    short, long = _by_length(rows)
-    return paired_difference(per_seed(long, value), per_seed(short, value))
-
-
-def _mean(column: str) -> Callable[[list[Row]], float]:
-    return lambda group: sum(row[column] for row in group) / len(group)
+def _networks_of(tables: Tables) -> list[Row]:
+    """The LSTMs, tested with unseen conduits."""
+    rows = tables["networks"].where(cell="lstm", kind="unseen").records()
+    if not rows:
+        raise NotMeasuredError("no LSTM")
+    return rows

@@ -1,12 +1,12 @@
-"""The tables of the study of conduit predictability, and the numbers on which its claims are judged: one per seed."""
+"""The tables of the study of conduit predictability, and what its claims take from them: one value per seed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rote.claims import Estimate, Tables, paired_difference
+from rote.claims import NotMeasuredError, Tables, Values
 from rote.laboratory import aggregate
 from rote.laboratory.aggregate import BAND, Row, grouped
 from rote.store import Column, Table
@@ -15,7 +15,6 @@ from rote.studies.conduits import rules_tables as shared
 if TYPE_CHECKING:
     from rote.studies.conduits.predictability import PredictabilityConfig
 
-Extreme = Callable[[list[int]], int]
 EARLY = 0.25  # of training: what the claim about gradients calls early
 SETTING = Column("setting", "conduits also outside the rule (predictable) or not; generator", "label")
 MEASURE = Column("measure", "what is measured", "label")
@@ -110,50 +109,22 @@ def _outcome(networks: Table, corpora: list[Row], epochs: float, note: str) -> T
     return Table.make("outcome", title, columns, rows, place="Figure 3", note=f"Tested with unseen conduits. {note}")
 
 
-def networks(tables: Tables, setting: str, extreme: Extreme, kind: str = "unseen") -> list[Row]:
-    """Of the main cell, one row per seed, for the shortest or the longest conduit."""
-    table = tables["networks"]
-    rows = table.where(cell=table.column("cell")[0], setting=setting, kind=kind).records()
-    chosen = [row for row in rows if row["k"] == extreme([other["k"] for other in rows])]
-    return sorted(chosen, key=lambda row: row["seed"])
+def head_start(tables: Tables, k: int, column: str = "learned", kind: str = "unseen", suffix: str = "") -> Values:
+    """log2 of the epochs that the unpredictable setting needs over those of the predictable one; infinite where one of
+    them did not learn the rule, no number where neither did."""
+    slow, fast = (_times(tables, f"{setting}{suffix}", k, column, kind) for setting in ("unpredictable", "predictable"))
+    return {seed: time - fast[seed] for seed, time in slow.items()}
 
 
-def head_start(
-    tables: Tables, extreme: Extreme, column: str = "learned", kind: str = "unseen", suffix: str = ""
-) -> Estimate:
-    def needed(row: Row) -> float:
-        return math.log2(row["epoch"] if row[column] is None else row[column])
-
-    both = (networks(tables, f"{setting}{suffix}", extreme, kind) for setting in ("unpredictable", "predictable"))
-    return paired_difference(*(list(map(needed, rows)) for rows in both))
+def learned(tables: Tables, k: int) -> Values:
+    """The share of training after which the rule is learned in the faster setting; infinite where in neither."""
+    one, other = (_times(tables, setting, k, "learned", "unseen") for setting in ("unpredictable", "predictable"))
+    (epochs,) = {row["epoch"] for row in tables["networks"].records()}
+    return {seed: 2 ** min(time, other[seed]) / epochs for seed, time in one.items()}
 
 
-def late(tables: Tables, extreme: Extreme, column: str = "open", suffix: str = "") -> Estimate:
-    both = (networks(tables, f"{setting}{suffix}", extreme) for setting in ("predictable", "unpredictable"))
-    return paired_difference(*([row[column] for row in rows] for rows in both))
-
-
-def defect(tables: Tables) -> Estimate:
-    both = (networks(tables, f"predictable{suffix}", min, "training") for suffix in (", as published", ""))
-    return paired_difference(*([row["own"] for row in rows] for rows in both))
-
-
-def gradient(tables: Tables, column: str) -> Estimate:
-    """Through the conduits that the networks were trained on."""
-    return paired_difference(
-        *(_early(tables, setting, "training", column) for setting in ("predictable", "unpredictable"))
-    )
-
-
-def familiar(tables: Tables) -> Estimate:
-    return paired_difference(*(_early(tables, "predictable", kind, "jacobians") for kind in ("training", "unseen")))
-
-
-def _early(tables: Tables, setting: str, kind: str, column: str) -> list[float]:
-    """By seed: the mean over lengths and the measurements of the first quarter of training, without the first."""
-    table = tables["networks"]
-    rows = table.where(cell=table.column("cell")[0], setting=setting, kind=kind).records()
-    return [
-        sum(math.nan if row[f"early_{column}"] is None else row[f"early_{column}"] for row in group) / len(group)
-        for _, group in sorted(grouped(rows, ("seed",)).items())
-    ]
+def _times(tables: Tables, setting: str, k: int, column: str, kind: str) -> Values:
+    rows = tables["networks"].where(cell="lstm", setting=setting, k=k, kind=kind).records()
+    if not rows:
+        raise NotMeasuredError(f"no LSTM of the setting {setting!r} with k = {k}")
+    return {row["seed"]: math.inf if row[column] is None else math.log2(row[column]) for row in rows}

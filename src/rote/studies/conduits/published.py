@@ -20,11 +20,25 @@ FIGURE_1_EPOCH, FIGURE_2_EPOCH, FIGURE_2_LENGTH = 40, 50, 8  # captions of Figur
 RULES, CONDUITS, COPIES = 1000, 100, 1000  # section 4.2: n, the size of the set, m
 ERROR = 1e-5  # section 4
 
-LONGER_NEEDS_MORE = "a longer conduit length requires more examples"  # section 4.1, Figure 1
-OPEN_CARRIES = "extremely low probability according to the contributions of the conduit"  # section 4.1, Figure 1
-RARE_RULE = "open symbol low but steady regardless of length, conduit declining with length"  # section 4.1
-COUNTING = "the conduit interacts with the open symbol to increase the probability slightly"  # section 4.1, Figure 2
-HELPS_EARLY = "copying each conduit promotes early learning of the rule"  # section 4.2, Figure 3
-HURTS_LATE = "copying each conduit inhibits learning of the rule over the long run"  # section 4.2, Figure 3
-GRADIENT = "argued, not measured: the conduit that carries the gradient learns the rule faster"  # section 1
-APPROXIMATION = "below 1e-5 for all analyses"  # section 4
+LONGER_NEEDS_MORE = "'a longer conduit length requires more examples before the model can learn the corresponding rule'"
+OPEN_CARRIES = (
+    "'the extremely low probability assigned to the close symbol according to the contributions of the conduit'"
+)
+RARE_RULE = (
+    "'as determined by the open symbol is low but steady regardless of the conduit length, while the probability as "
+    "determined by the conduit declines with conduit length'"
+)
+COUNTING = (
+    "'the conduit interacts with the open symbol to increase the probability slightly, a sign that the model is "
+    "counting the intervening symbols'"
+)
+HELPS_EARLY = "'promotes early learning of the rule'"
+HURTS_LATE = (
+    "'inhibits learning of the symbol-matching rule over the long run of training'; 'prevents the model from "
+    "confidently learning these long-range connections'"
+)
+GRADIENT = (
+    "argued, not measured: 'if the language model relies on linguistic structure in the conduit in order to pass the "
+    "message effectively, then the more predictable conduit will facilitate learning a long-range pattern'"
+)
+APPROXIMATION = "an approximation error below 1e-5 'for all analyses'"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from rote.config import at_least, not_empty
 from rote.errors import SettingError
@@ -101,7 +101,7 @@ class RulesRecipe(Recipe):
 
     @property
     def together(self) -> int:  # type: ignore[override]
-        return 5 if self.model.hidden <= SMALL else 1
+        return 6 if self.model.hidden <= SMALL else 1
 
     @property
     def label(self) -> str:
@@ -177,7 +177,6 @@ class RulesMeasurement(Measurement):
 class RulesConfig(StudyConfig):
     """What both studies of conduits can be told."""
 
-    seeds: int = 5
     model: LanguageModelConfig = field(default_factory=LanguageModelConfig)
     training: Passes = field(default_factory=Passes)
     reading: RulesMeasurement = field(default_factory=RulesMeasurement)
@@ -202,13 +201,14 @@ class RulesConfig(StudyConfig):
 
     def trainings(self) -> list[Job]:
         """The trainings of all networks, those of the other cells first: they take longest."""
-        beside = [(cell, False, self.other_seeds) for cell in reversed(self.others)]
+        few = replace(self, seeds=self.other_seeds).seed_numbers
+        beside = [(cell, False, few) for cell in reversed(self.others)]
         return [
             job
-            for cell, main, seeds in [*beside, (self.model.cell, True, self.seeds)]
+            for cell, main, seeds in [*beside, (self.model.cell, True, self.seed_numbers)]
             for tasks in self.corpora(main=main)
             for recipe in RulesRecipe.for_tasks(tasks, replace(self.model, cell=cell), self.training)
-            for job in recipe.jobs(range(seeds))
+            for job in recipe.jobs(seeds)
         ]
 
 
@@ -220,6 +220,7 @@ class RulesStudy(Study[C]):
 
     source = published.SOURCE
     fixed = FIXED
+    optional: ClassVar[tuple[str, ...]] = ("others", "other_seeds")
 
     def completed(self, config: C, overrides: Mapping[str, object]) -> C:
         """The main cell would count twice among the others: it is left out, or refused where it was set."""

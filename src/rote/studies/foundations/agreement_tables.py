@@ -1,5 +1,4 @@
-"""The tables of agreement: accuracy by model and condition, congruent and opposite nouns apart, and context; and the
-number on which its claims are judged."""
+"""The tables of agreement: accuracy by model and condition, congruent and opposite nouns apart, and context."""
 
 from __future__ import annotations
 
@@ -7,8 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rote.claims import Estimate, Tables, mean
-from rote.laboratory.aggregate import BAND, Row, bands, column_of, grouped, measured
+from rote.laboratory.aggregate import BAND, Row, bands, grouped
 from rote.store import Column, Table
 from rote.studies.foundations import published
 
@@ -35,13 +33,6 @@ CURVE = (MODEL, SEED, Column("step", "updates", "label"), Column("loss", "cross 
 def condition(structure: str, depth: int) -> str:
     """A condition in words."""
     return f"{depth} phrase{'' if depth == 1 else 's'}" if structure == "phrases" else structure
-
-
-@measured
-def accuracy(tables: Tables, model: str, attractors: str, depth: int = 2, structure: str = "phrases") -> Estimate:
-    """The share of items that a model has right in a condition, over seeds."""
-    labels = {"model": model, "attractors": attractors, "depth": depth, "structure": structure}
-    return mean(column_of(tables["accuracy"], "accuracy", **labels), bounds=(0.0, 1.0))
 
 
 def all_tables(config: AgreementConfig, tables: Mapping[str, Table]) -> list[Table]:

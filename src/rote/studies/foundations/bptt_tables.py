@@ -1,11 +1,10 @@
-"""The tables of the study bptt, and the numbers that its claims judge: one value per seed."""
+"""The tables of the study bptt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import BAND, bands, column_of, grouped, measured
+from rote.laboratory.aggregate import BAND, bands, grouped
 from rote.store import Column, Table
 
 CELL = Column("cell", "recurrent unit", "label")
@@ -49,18 +48,3 @@ def _outcome(table: Table, note: str) -> Table:
     ]  # fmt: skip
     columns = (CELL, NETWORK, Column("seeds", "networks", "label"), *MEASURED)
     return Table.make("outcome", "Terms of the gradient", columns, rows, note=f"Means over seeds. {note}")
-
-
-def average(name: str, cell: str, network: str = "untrained") -> Callable[[Tables], Estimate]:
-    """The mean of a column over the seeds of a cell."""
-    return measured(lambda tables: mean(column_of(tables.get("seeds"), name, cell=cell, network=network)))
-
-
-def against_elman(cell: str, network: str) -> Callable[[Tables], Estimate]:
-    """The decay of a cell minus that of Elman's. Networks of one seed learn from the same sequences."""
-    return measured(
-        lambda tables: paired_difference(
-            column_of(tables.get("seeds"), "decay", cell=cell, network=network),
-            column_of(tables.get("seeds"), "decay", cell="elman", network=network),
-        )
-    )

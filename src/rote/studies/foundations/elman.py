@@ -9,15 +9,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from rote.config import above_zero, at_least
-from rote.recipes import Measurement, Network, Recipe, Trained, recipes
+from rote.laboratory import Study, StudyConfig
+from rote.recipes import Job, Measurement, Network, Recipe, Trained, recipes
 from rote.recipes.recipe import Progress, Unit
 from rote.store import Column, Run, Table
 from rote.studies.foundations import published
+from rote.studies.foundations.elman_tables import curve, over_steps, per_network
 from rote.studies.foundations.sentences import spelled
-from rote.tasks.elman import ElmanTask
+from rote.tasks.elman import ElmanTask, Simulation
 from rote.training import TrainingConfig
 
 if TYPE_CHECKING:
@@ -130,3 +132,53 @@ class SimulationMeasurement(Measurement):
         from rote.studies.foundations.elman_training import measured
 
         return measured(self, trained[0])
+
+
+@dataclass(frozen=True)
+class SimulationConfig(StudyConfig):
+    """A subclass adds how much a stream has of what is ``counted``."""
+
+    seeds: int = 10
+    training: Procedure = field(default_factory=Procedure)
+    counted: ClassVar[str]  # the setting that says how long a stream is
+    least: ClassVar[int] = 1  # that it can be
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "seeds")
+        at_least(self, self.least, self.counted)
+
+    @property
+    def size(self) -> int:
+        return int(getattr(self, self.counted))
+
+
+C = TypeVar("C", bound=SimulationConfig)
+
+
+class SimulationStudy(Study[C]):
+    """One of the simulations: its networks, their errors by place in the stream, and over training."""
+
+    source = published.SOURCE
+    simulation: ClassVar[Simulation]
+    measurement: ClassVar[SimulationMeasurement]
+    errors: ClassVar[tuple[str, str]]  # title of the table of errors, and the figure
+    steps: ClassVar[tuple[str, str, str]]  # the same of the errors step by step, and what the steps are
+    symbols: ClassVar[Sequence[str]]  # that are predicted at these steps
+
+    def jobs(self, config: C) -> list[Job]:
+        recipe = ElmanRecipe(ElmanTask(self.simulation, config.size), config.training)
+        return [self.measurement.of(job) for job in recipe.jobs(config.seed_numbers)]
+
+    def tables(self, config: C, measured: Mapping[str, Table]) -> Sequence[Table]:
+        note = f"After {config.training.passes:g} passes over {config.size} {config.counted}. {config.seeds} seeds."
+        return [
+            per_network(measured["seeds"], *self.errors, note),
+            over_steps(measured["steps"], self.symbols, *self.steps, note),
+            *self.by_place(measured, note),
+            curve(measured["curve"], note),
+            measured["seeds"],
+        ]
+
+    def by_place(self, measured: Mapping[str, Table], note: str) -> Sequence[Table]:
+        """A further table of errors, where the article has one."""
+        return ()

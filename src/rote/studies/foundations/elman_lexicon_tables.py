@@ -1,13 +1,13 @@
 """The tables of the lexicon: prediction beside what was published, branches of Figure 7, tokens, the unseen word; and
-the numbers that its claims judge, one value per seed."""
+how many branches a seed's tree has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from rote.claims import Estimate, Tables, mean, paired_difference, proportion
-from rote.laboratory.aggregate import Row, band, column_of, grouped, interval_columns, measured
+from rote.claims import NotMeasuredError, Tables, Values
+from rote.laboratory.aggregate import Row, band, grouped, interval_columns
 from rote.store import Column, Table
 from rote.studies.foundations import published
 from rote.studies.foundations.elman_tables import NETWORK, SEEDS, TRAINED, UNTRAINED, counts_name, curve, per_network
@@ -61,12 +61,13 @@ TREES = {
 }
 
 
-def tree_name(network: str) -> str:
-    return f"tree {network}".replace(" ", "-")
+def tree_name(network: str, seed: int | None = None) -> str:
+    """Of a study's table; or, with its seed, of a measurement's."""
+    return f"tree {network}{'' if seed is None else f' {seed}'}".replace(" ", "-")
 
 
-def all_tables(tables: Mapping[str, Table], note: str) -> list[Table]:
-    """The study's tables, from those of its measurements."""
+def all_tables(tables: Mapping[str, Table], note: str, shown: int) -> list[Table]:
+    """The study's tables, from those of its measurements. ``shown``: the seed whose trees are shown."""
     lengths = ", ".join(f"{length:,}" for length in published.LEXICON_STREAMS)
     streams = f"Published lengths of the one stream: {lengths} words."
     return [
@@ -75,7 +76,11 @@ def all_tables(tables: Mapping[str, Table], note: str) -> list[Table]:
         _groups(tables["groups"], note),
         per_network(tables["tokens"], "Tokens and their own word", "p. 202, Figure 9", note, name="tokens"),
         per_network(tables["unseen"], "The unseen word in the place of 'man'", "Figure 8", note, name="unseen-word"),
-        *(tables[tree_name(network)] for network in TREES if tree_name(network) in tables),
+        *(
+            replace(tables[tree_name(network, shown)], name=tree_name(network))
+            for network in TREES
+            if tree_name(network, shown) in tables
+        ),
         curve(tables["curve"], note),
         *(tables[name] for name in ("prediction", "groups", "unseen")),
         replace(tables["tokens"], name="token-seeds"),
@@ -112,39 +117,10 @@ def _groups(groups: Table, note: str) -> Table:
     return Table.make("branches", "Which branches of Figure 7 are found", columns, rows, place="Figure 7", note=note)
 
 
-def _exact(tables: Tables, network: str, linkage: str = LINKAGE) -> list[float]:
-    """How many branches of Figure 7 the tree of each seed has."""
+def branches(tables: Tables, network: str, linkage: str, of: tuple[str, ...] = ()) -> Values:
+    """How many branches of Figure 7, all or these, the tree of each seed has."""
     rows = tables["groups"].where(network=network, linkage=linkage).records()
-    return [sum(row["exact"] for row in group) for _, group in sorted(grouped(rows, ("seed",)).items())]
-
-
-def branches(network: str = TRAINED, linkage: str = LINKAGE) -> Callable[[Tables], Estimate]:
-    """The mean number of branches of Figure 7."""
-    return lambda tables: mean(_exact(tables, network, linkage), (0.0, float(len(published.LEXICON_GROUPS))))
-
-
-def branches_over_counts(tables: Tables) -> Estimate:
-    """The same of the trained networks minus that of counts."""
-    return paired_difference(_exact(tables, TRAINED), _exact(tables, COUNTS))
-
-
-def all_of(*groups: str, network: str = TRAINED) -> Callable[[Tables], Estimate]:
-    """The share of seeds in whose tree all these are branches."""
-
-    @measured
-    def share_of_seeds(tables: Tables) -> Estimate:
-        exact = [column_of(tables["groups"], "exact", network=network, linkage=LINKAGE, group=name) for name in groups]
-        return proportion(sum(all(seed) for seed in zip(*exact, strict=True)), len(exact[0]))
-
-    return share_of_seeds
-
-
-def share(table: str, name: str, network: str = TRAINED) -> Callable[[Tables], Estimate]:
-    """The share of seeds in which a column is 1."""
-
-    @measured
-    def share_of_seeds(tables: Tables) -> Estimate:
-        values = column_of(tables[table], name, network=network)
-        return proportion(round(sum(values)), len(values))
-
-    return share_of_seeds
+    chosen = [row for row in rows if not of or row["group"] in of]
+    if not chosen:
+        raise NotMeasuredError(f"no tree of {network} with {linkage} linkage")
+    return {seed: sum(row["exact"] for row in group) for (seed,), group in grouped(chosen, ("seed",)).items()}

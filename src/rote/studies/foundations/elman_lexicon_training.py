@@ -150,14 +150,14 @@ def _tables(
                 continue
             means = neighbors(whole[index]) if name == COUNTS else mean_states(new)
             rows["groups"] += [{**labels, **row} for row in group_rows(means, published.LEXICON_GROUPS)]
-            if seed == 0:
-                trees.append(_dendrogram(name, means))
+            if index == 0:
+                trees.append(_dendrogram(name, seed, means))
             if strange is not None:
                 rows["tokens"].append({**labels, **token_row(new)})
                 strangers = mean_states(strange)
                 rows["unseen"].append({**labels, **unseen_row(strangers, human)})
-                if seed == 0 and name == TRAINED:
-                    trees.append(_dendrogram(WITH_UNSEEN, strangers))
+                if index == 0 and name == TRAINED:
+                    trees.append(_dendrogram(WITH_UNSEEN, seed, strangers))
     columns = COLUMNS.items()
     made = [Table.make(name, name, (NETWORK, SEED, *own), rows[name], details=True) for name, own in columns]
     return [*made, *trees]
@@ -274,7 +274,7 @@ def unseen_row(means: Means, kin: Sequence[str]) -> Row:
     }  # fmt: skip
 
 
-def _dendrogram(network: str, means: Means) -> Table:
+def _dendrogram(network: str, seed: int, means: Means) -> Table:
     table, (title, place) = tree_of(means).to_table(), TREES[network]
-    note = f"Seed 0. Linkage: average. {table.note}"
-    return replace(table, name=tree_name(network), title=title, place=place, note=note)
+    note = f"Seed {seed}. Linkage: average. {table.note}"
+    return replace(table, name=tree_name(network, seed), title=title, place=place, note=note)

@@ -1,12 +1,12 @@
-"""The tables that Elman's simulations have in common, and the numbers that their claims judge: one value per seed."""
+"""The tables that Elman's simulations have in common, and what their claims are about: one value per seed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import BAND, band, bands, column_of, grouped, measured
+from rote.claims import Assertion, PerSeed, above, column
+from rote.laboratory.aggregate import BAND, band, bands, grouped
 from rote.store import Column, Table
 
 TRAINED, UNTRAINED = "trained", "untrained"
@@ -17,7 +17,6 @@ STEP = (Column("step", "place in what is shown", "label"), Column("error", "of t
 PASS = Column("pass", "passes over the stream", "label")
 CURVE = (SEED, PASS, Column("loss", "squared error of a prediction, summed over its bits"))
 ERROR = (0.0, math.inf)  # what an error can be
-SHARE = (0.0, 1.0)
 
 
 def counts_name(order: int) -> str:
@@ -42,7 +41,7 @@ def per_network(
     return Table.make(name, title, (NETWORK, SEEDS, *names), rows, place=place, note=f"Means over seeds. {note}")
 
 
-def over_steps(table: Table, symbols: Sequence[str], title: str, place: str, note: str, axis: str) -> Table:
+def over_steps(table: Table, symbols: Sequence[str], title: str, place: str, axis: str, note: str) -> Table:
     """Mean error at each step of a stream, with the symbol that is predicted there."""
     rows = [
         {**row, "symbol": symbols[row["step"]]} for row in bands(table.records(), ("network", "step"), "error", ERROR)
@@ -51,6 +50,15 @@ def over_steps(table: Table, symbols: Sequence[str], title: str, place: str, not
     return Table.make(
         "steps", title, columns, rows, place=place, figure="elman-steps", details=True, options={"axis": axis},
         note=f"Bands: 95 % intervals. {note}",
+    )  # fmt: skip
+
+
+def by_label(table: Table, labels: Sequence[Column], title: str, place: str, figure: str, note: str) -> Table:
+    """Mean squared error by what these columns say."""
+    names = ("network", *(label.name for label in labels))
+    return Table.make(
+        table.name, title, (NETWORK, *labels, *BAND), bands(table.records(), names, "error", ERROR), place=place,
+        figure=figure, details=True, note=note,
     )  # fmt: skip
 
 
@@ -63,26 +71,19 @@ def curve(table: Table, note: str) -> Table:
     )  # fmt: skip
 
 
-def average(
-    name: str, network: str = TRAINED, bounds: tuple[float, float] = (-math.inf, math.inf), table: str = "seeds"
-) -> Callable[[Tables], Estimate]:
-    """The mean of a column over the seeds of one kind of network."""
-    return measured(lambda tables: mean(column_of(tables[table], name, network=network), bounds))
+def per_seed(name: str, network: str = TRAINED, table: str = "seeds") -> PerSeed:
+    """A column, of one kind of network."""
+    return column(table, name, network=network)
 
 
-def difference(first: str, second: str, network: str = TRAINED) -> Callable[[Tables], Estimate]:
+def drop(first: str, second: str, network: str = TRAINED) -> PerSeed:
     """One column minus another, of the same network."""
-    return measured(
-        lambda tables: paired_difference(
-            column_of(tables["seeds"], first, network=network), column_of(tables["seeds"], second, network=network)
-        )
-    )
+    return per_seed(first, network) - per_seed(second, network)
 
 
-def over(name: str, other: str) -> Callable[[Tables], Estimate]:
-    """A column of the trained networks minus the same of others."""
-    return measured(
-        lambda tables: paired_difference(
-            column_of(tables["seeds"], name, network=TRAINED), column_of(tables["seeds"], name, network=other)
-        )
+def more_than(label: str, what: Callable[[str], PerSeed], *others: str) -> tuple[Assertion, ...]:
+    """Rivals: that the trained networks show it more than these do, which would explain it as well."""
+    return tuple(
+        Assertion(f"{label}: trained minus {other}", what(TRAINED) - what(other), above(0.0), role="rival")
+        for other in others
     )

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rote.claims import Assertion, Claim, above, below
-from rote.config import at_least
-from rote.laboratory import Study, StudyConfig, studies
-from rote.laboratory.aggregate import BAND, bands
-from rote.recipes import Job, measurements
+from rote.claims import Assertion, Claim, above
+from rote.laboratory import studies
+from rote.recipes import measurements
 from rote.store import Column, Table
 from rote.studies.foundations import published
-from rote.studies.foundations.elman import OPEN, ElmanRecipe, Procedure, Row, SimulationMeasurement
-from rote.studies.foundations.elman_tables import (
-    ERROR,
-    NETWORK,
-    SHARE,
-    STEP,
-    average,
-    curve,
-    difference,
-    over,
-    over_steps,
-    per_network,
+from rote.studies.foundations.elman import (
+    OPEN,
+    Procedure,
+    Row,
+    SimulationConfig,
+    SimulationMeasurement,
+    SimulationStudy,
 )
-from rote.tasks.elman import TEXT, ElmanTask
+from rote.studies.foundations.elman_tables import (
+    STEP,
+    TRAINED,
+    UNTRAINED,
+    by_label,
+    counts_name,
+    drop,
+    more_than,
+    per_seed,
+)
+from rote.tasks.elman import TEXT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from rote.studies.foundations.elman_training import Prediction
 
 PLACE = Column("place", "letter of the word, counted from 1", "label")
+_onset, _found = partial(drop, "onset", "second"), partial(per_seed, "detection")
 
 
 @measurements.register("elman-words")
@@ -82,23 +87,23 @@ def area(error: NDArray[Any], onset: NDArray[np.bool_]) -> float:
 
 
 @dataclass(frozen=True)
-class WordsConfig(StudyConfig):
-    seeds: int = 10
+class WordsConfig(SimulationConfig):
     training: Procedure = field(
         default_factory=lambda: Procedure(hidden=20, passes=published.WORD_PASSES, measure_every=1.0)
     )
     sentences: int = published.WORD_SENTENCES
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "seeds", "sentences")
+    counted = "sentences"
 
 
 @studies.register("elman-words")
-class WordsStudy(Study[WordsConfig]):
+class WordsStudy(SimulationStudy[WordsConfig]):
     """Does the error of a network that predicts letters show where words begin?"""
 
     name = "elman-words"
-    source = published.SOURCE
+    simulation, measurement = "words", WordsMeasurement()
+    errors = ("Error at the onset of words and within them", "Figure 6")
+    steps = ("Squared error over a sentence", "Figure 6", "letter that is predicted")
+    symbols = tuple(TEXT.replace(" ", ""))[1:]
     place = "Elman 1990, p. 191-194, Figure 6"
     title = "The notion word"
     about = (
@@ -120,64 +125,34 @@ class WordsStudy(Study[WordsConfig]):
     }
     default = WordsConfig()
 
-    def jobs(self, config: WordsConfig) -> list[Job]:
-        recipe = ElmanRecipe(ElmanTask("words", config.sentences), config.training)
-        return [WordsMeasurement().of(job) for job in recipe.jobs(range(config.seeds))]
-
-    def tables(self, config: WordsConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        note = f"After {config.training.passes:g} passes over {config.sentences} sentences. {config.seeds} seeds."
-        return [
-            per_network(measured["seeds"], "Error at the onset of words and within them", "Figure 6", note),
-            over_steps(
-                measured["steps"], list("".join(TEXT.split()))[1:], "Squared error over a sentence", "Figure 6", note,
-                "letter that is predicted",
-            ),
-            Table.make(
-                "places", "Squared error by letter of the word", (NETWORK, PLACE, *BAND),
-                bands(measured["places"].records(), ("network", "place"), "error", ERROR), place="Figure 6",
-                figure="elman-places", details=True, note=f"Bands: 95 % intervals. {note}",
-            ),
-            curve(measured["curve"], note),
-            measured["seeds"],
-        ]  # fmt: skip
+    def by_place(self, measured: Mapping[str, Table], note: str) -> Sequence[Table]:
+        title, note = "Squared error by letter of the word", f"Bands: 95 % intervals. {note}"
+        return [by_label(measured["places"], (PLACE,), title, "Figure 6", "elman-places", note)]
 
     claims = (
         Claim(
             "elman-words-onset", "foundations", "Elman 1990, p. 193, Figure 6",
             "The error is high at the onset of a word and falls as more of the word is received.",
-            published.WORDS,
+            published.WORDS_ONSET,
             (
-                Assertion(
-                    "Squared error at the first letter minus at the second", difference("onset", "second"),
-                    above(0.3, at_all=0.0),
-                ),
-                Assertion(
-                    "Squared error at the second letter minus behind it", difference("second", "later"),
-                    above(0.05, at_all=0.0),
-                ),
-                Assertion(
-                    "First minus second letter before training", difference("onset", "second", "untrained"), below(0.3),
-                    "control",
-                ),
+                Assertion("Squared error at the first letter minus at the second", _onset(TRAINED), above(0.0)),
+                Assertion("Squared error at the second letter minus behind it", drop("second", "later"), above(0.0)),
+                *more_than("First minus second letter", _onset, UNTRAINED),
             ),
+            kind="cited",
         ),
         Claim(
             "elman-words-boundaries", "foundations", "Elman 1990, p. 194",
             "The error could be used to find the words of a stream.",
-            published.WORDS,
+            published.WORDS_BOUNDARIES,
             (
                 Assertion(
-                    "Probability that the error at an onset is larger than elsewhere",
-                    average("detection", bounds=SHARE), above(0.85, at_all=0.6),
+                    "Probability that the error at an onset is larger than elsewhere", _found(TRAINED), above(0.5),
+                    scale="unit",
                 ),
-                Assertion("The same before training", average("detection", "untrained", SHARE), below(0.6), "control"),
-                Assertion(
-                    "Trained minus counts of two letters", over("detection", "counts of 2"), above(0.0), "contrast"
-                ),
-                Assertion(
-                    "Trained minus counts of three letters", over("detection", "counts of 3"), above(0.0), "contrast"
-                ),
+                *more_than("The probability", _found, UNTRAINED, counts_name(2), counts_name(3)),
             ),
-            remark="Counts of two or three letters find onsets as well: the contrasts say what the network adds.",
+            kind="cited",
+            remark="Counts of two or three letters find onsets as well: the rivals say what the network adds.",
         ),
     )  # fmt: skip

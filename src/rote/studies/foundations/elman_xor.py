@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rote.claims import Assertion, Claim, above, below
-from rote.config import at_least
 from rote.errors import SettingError
-from rote.laboratory import Study, StudyConfig, studies
-from rote.recipes import Job, measurements
-from rote.store import Column, Table
+from rote.laboratory import studies
+from rote.recipes import measurements
+from rote.store import Column
 from rote.studies.foundations import published
-from rote.studies.foundations.elman import OPEN, ElmanRecipe, Procedure, Row, SimulationMeasurement
-from rote.studies.foundations.elman_tables import SHARE, STEP, average, curve, difference, over_steps, per_network
-from rote.tasks.elman import ElmanTask
+from rote.studies.foundations.elman import (
+    OPEN,
+    Procedure,
+    Row,
+    SimulationConfig,
+    SimulationMeasurement,
+    SimulationStudy,
+)
+from rote.studies.foundations.elman_tables import STEP, TRAINED, UNTRAINED, counts_name, drop, more_than, per_seed
 
 if TYPE_CHECKING:
     from rote.studies.foundations.elman_training import Prediction
 
 CYCLE = 12  # inputs that Figure 3 shows
 BITS = ("a", "b", "a xor b")
+CHANCE = 0.025  # a drop that an untrained network may have by chance
+_drop, _exclusive = partial(drop, "drawn", "determined"), partial(per_seed, "exclusive")
 
 
 @measurements.register("elman-xor")
@@ -64,26 +72,29 @@ def errors(prediction: Prediction) -> Row:
 
 
 @dataclass(frozen=True)
-class XorConfig(StudyConfig):
+class XorConfig(SimulationConfig):
     seeds: int = 32
     training: Procedure = field(
         default_factory=lambda: Procedure(hidden=2, passes=published.XOR_PASSES, learning_rate=0.3, measure_every=20.0)
     )
     bits: int = published.XOR_BITS
+    counted, least = "bits", 4 * CYCLE
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "seeds")
-        at_least(self, 4 * CYCLE, "bits")
+        super().__post_init__()
         if self.bits % 3:
             raise SettingError("bits", f"must be a multiple of 3. Got {self.bits}.")
 
 
 @studies.register("elman-xor")
-class XorStudy(Study[XorConfig]):
+class XorStudy(SimulationStudy[XorConfig]):
     """Does a network with two hidden units find the bits of a stream that the two before them determine?"""
 
     name = "elman-xor"
-    source = published.SOURCE
+    simulation, measurement = "xor", XorMeasurement()
+    errors = ("Error at random and at determined bits", "Figure 3")
+    steps = (f"Root mean squared error over {CYCLE} consecutive bits", "Figure 3", "bit that is predicted")
+    symbols = tuple(BITS[step % len(BITS)] for step in range(CYCLE))
     place = "Elman 1990, p. 185-186, Figure 3"
     title = "Exclusive or in time"
     about = (
@@ -104,57 +115,32 @@ class XorStudy(Study[XorConfig]):
     }
     default = XorConfig()
 
-    def jobs(self, config: XorConfig) -> list[Job]:
-        recipe = ElmanRecipe(ElmanTask("xor", config.bits), config.training)
-        return [XorMeasurement().of(job) for job in recipe.jobs(range(config.seeds))]
-
-    def tables(self, config: XorConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        note = f"After {config.training.passes:g} passes over {config.bits} bits; a new stream. {config.seeds} seeds."
-        return [
-            per_network(measured["seeds"], "Error at random and at determined bits", "Figure 3", note),
-            over_steps(
-                measured["steps"], [BITS[step % 3] for step in range(CYCLE)],
-                f"Root mean squared error over {CYCLE} consecutive bits", "Figure 3", note, "bit that is predicted",
-            ),
-            curve(measured["curve"], note),
-            measured["seeds"],
-        ]  # fmt: skip
-
     claims = (
         Claim(
             "elman-xor-drop", "foundations", "Elman 1990, p. 185, Figure 3",
             "The error drops at every third bit, the one that can be predicted.",
-            published.XOR,
+            published.XOR_DROP,
             (
-                Assertion(
-                    "RMS error at random bits minus at the third", difference("drawn", "determined"),
-                    above(0.05, at_all=0.0),
-                ),
-                Assertion(
-                    "The same before training", difference("drawn", "determined", "untrained"), below(0.02), "control"
-                ),
-                Assertion(
-                    "The same of counts of two bits", difference("drawn", "determined", "counts of 2"), below(0.02),
-                    "control",
-                ),
-                Assertion(
-                    "The same of counts of three bits", difference("drawn", "determined", "counts of 3"), above(0.05),
-                    "contrast",
-                ),
+                Assertion("RMS error at random bits minus at the third", _drop(TRAINED), above(0.0)),
+                Assertion("The same before training", _drop(UNTRAINED), below(CHANCE), role="condition"),
+                *more_than("The drop", _drop, counts_name(2), counts_name(3)),
             ),
-            remark="Counts of three bits show the drop without any network: it takes two bits, not a memory of where "
-            "in the cycle the stream is, which would bring the error to zero.",
+            kind="cited",
+            remark=f"Before training the drop must be less than {CHANCE:g}, a twentieth of the error of a guess: more "
+            "than streams of this length have by chance. Counts of three bits show the drop without any network: it "
+            "takes two bits, not a memory of where in the cycle the stream is, which would bring the error to zero.",
         ),
         Claim(
             "elman-xor-everywhere", "foundations", "Elman 1990, p. 186",
             "The network expects the exclusive or of the last two bits at every place, also where the bit is random.",
-            published.XOR,
+            published.XOR_EVERYWHERE,
             (
                 Assertion(
-                    "Share of random bits predicted to the side of the XOR", average("exclusive", bounds=SHARE),
-                    above(0.75, at_all=0.55),
+                    "Share of random bits predicted to the side of the XOR", _exclusive(TRAINED), above(0.5),
+                    scale="unit",
                 ),
-                Assertion("The same before training", average("exclusive", "untrained", SHARE), below(0.6), "control"),
+                *more_than("The share", _exclusive, UNTRAINED),
             ),
+            kind="cited",
         ),
     )  # fmt: skip

@@ -1,11 +1,10 @@
-"""The tables of padding, and the numbers on which its claims are judged: one value per seed."""
+"""The tables of padding."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, interval_columns, measured
+from rote.laboratory.aggregate import BAND, Row, band, bands, grouped, interval_columns
 from rote.store import Column, Table
 
 MAJORITY = "majority"
@@ -91,23 +90,3 @@ def _over_training(curves: list[Row], majority: Row, note: str) -> Table:
         details=True, note=note,
         options={"measure": "share of texts that are right, dev", "baselines": {MAJORITY: majority["dev"]}},
     )  # fmt: skip
-
-
-@measured
-def against(tables: Tables, cell: str, first: str, second: str) -> Estimate:
-    """Accuracy in test with one way of reading minus another, same seed."""
-    one, other = (column_of(tables["networks"], "test", cell=cell, reading=name) for name in (first, second))
-    return paired_difference(one, other)
-
-
-@measured
-def over_majority(tables: Tables, cell: str, reading: str) -> Estimate:
-    """Accuracy in test with a way of reading minus that of the most frequent class."""
-    (majority,) = column_of(tables["outcome"], "test", reading=MAJORITY)
-    return mean([value - majority for value in column_of(tables["networks"], "test", cell=cell, reading=reading)])
-
-
-@measured
-def error(tables: Tables, quantity: str) -> Estimate:
-    """Largest difference to the packed run, over networks of all cells."""
-    return mean(column_of(tables["directions"], quantity))

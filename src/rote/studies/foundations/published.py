@@ -40,9 +40,13 @@ LEXICON_ERROR = 0.88  # "RMS" on actual successors, p. 199 (15.5 before training
 LEXICON_LIKELIHOOD, LEXICON_LIKELIHOOD_SD = 0.053, 0.100  # "RMS" against likelihood vectors
 LEXICON_COSINE, LEXICON_COSINE_SD = 0.916, 0.123  # mean cosine with likelihood vectors
 
-XOR = "the error drops at every third bit; XOR is applied at all positions"  # p. 185-186, Figure 3
-LETTERS = "error high on consonants, low on vowels; low for the bit Consonant, high for High"  # Figures 4 and 5
-WORDS = "error high at the onset of a word, falling as more of it is received"  # Figure 6
+# Elman 1990, what it says of them, shortened.
+XOR_DROP = "the error drops at every third bit"  # p. 185, Figure 3
+XOR_EVERYWHERE = "XOR is applied at all positions"  # p. 186
+LETTERS_VOWELS = "error high on consonants, low on vowels"  # p. 189, Figure 4
+LETTERS_BITS = "error low for the bit Consonant, high for the bit High"  # p. 190, Figure 5
+WORDS_ONSET = "error high at the onset of a word, falling as more of it is received"  # p. 193, Figure 6
+WORDS_BOUNDARIES = "error as a clue to the sequences that recur, which are words"  # p. 194
 LEXICON_PREDICTION = f"cosine {LEXICON_COSINE}, error {LEXICON_ERROR} where all-off has 1.0"
 LEXICON_TREE = "verbs and nouns; animate and inanimate; human, animal, food, breakable"  # Figure 7
 LEXICON_ZOG = "an unseen word in the place of 'man' joins the branch of humans"  # Figure 8
@@ -50,15 +54,15 @@ LEXICON_TOKENS = "no token falls into the branch of another word"  # p. 202, Fig
 
 # The lecture, in its words.
 NUMBER = "to get the number on the verb, need to look at the subject, which can be very far away"
-N_GRAMS = "n-gram models cannot build such dependencies"
-IN_PRINCIPLE = "in principle, RNNs should help models capture long-distance dependencies"
-SELECTION = "N-gram (whether count-based or neural) cannot: P(word | they wanted a larger)"
+N_GRAMS = "n-gram models, which cannot build such dependencies"
+IN_PRINCIPLE = "in principle, should help models capture long-distance dependencies"
+SELECTION = "N-gram (whether count-based or neural) cannot. E.g., with n=4: P(word | “they wanted a larger”)"
 # Slides "@tensor_op", "Simple / Vanilla / Elman RNNs", "Training: BPTT" and "Next Time".
-TENSOR_OP = "converts operations into methods on tensors; handles dynamic graph construction, the ctx magic"
-VANILLA = "h_t = tanh(x_t W_x + h_(t-1) W_h + b)"
-BPTT = "dJ/dW_h = sum over i of dJ/dW_h at step i: gradients sum across time-steps"
-VANISHING = "a technical problem in training vanilla RNNs: vanishing gradients; gating-based RNNs"
-SCAFFOLD = "not published: ours, after source 000"
+TENSOR_OP = "converts Operations into methods on Tensors; handles dynamic graph construction, the ctx magic, etc."
+UNROLLED = "“unroll” the network across time-steps; apply backprop to the “wide” network"
+BPTT = "gradients sum across time-steps: dJ/dW_h = sum over i of dJ/dW_h at (i)"
+VANISHING = "a technical problem in training Vanilla RNNs: vanishing gradients; introduce gating-based RNNs"
+NOT_PUBLISHED = "not published: ours"
 
 # Share of items with the right verb form. Best model of each kind: original sentences, nonsense sentences.
 AGREEMENT = {
@@ -92,10 +96,10 @@ LEXICON_GROUPS = {
 }
 
 # The lecture on uses: classification, tagging, language modeling. It reports no measurement of them.
-FINAL_STATE = "use mask to tell model what to ignore: select correct final states [classification]"
-PADDED_LOSS = "use mask to tell model what to ignore: multiply losses in tagging tasks [LM]"
-TAGGING = "uses: classification, tagging"
-DEEP = "two extensions: deep RNNs, bidirectional RNNs"
+FINAL_STATE = "use mask to tell model what to ignore, either: select correct final states [classification]"
+PADDED_LOSS = "use mask to tell model what to ignore, either: multiply losses in tagging tasks [LM]"
+USES = "uses: classification, tagging"
+EXTENSIONS = "extensions: deep, bidirectional"
 AVERAGE = "feed-forward networks: fixed-size input; previous classifier: average embeddings of words"
 WINDOW = "previous LM: n-gram assumption (i.e. fixed-size context of word embeddings)"
 STOPPING = "additional training notes: regularization, early stopping, hyper-parameter searching"

@@ -1,13 +1,11 @@
-"""The tables of selection: updates until a gap is learned, accuracy at the end and over training; and the numbers on
-which its claims are judged, one value per seed."""
+"""The tables of selection: updates until a gap is learned, accuracy at the end and over training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, interval_columns, measured
+from rote.laboratory.aggregate import BAND, Row, band, bands, grouped, interval_columns
 from rote.store import Column, Table
 from rote.tasks.selection import SelectionTask
 
@@ -37,7 +35,7 @@ def all_tables(config: SelectionConfig, tables: Mapping[str, Table]) -> list[Tab
     note = f"{config.seeds} seeds, {config.training.steps} updates, {config.items} items each."
     own = [row for row in rows if row["model"] in config.cells and row["gap"] == longest(config, row["trained"])]
     return [
-        _outcome(networks, note),
+        _outcome(networks, config.further, note),
         _counts(config, rows, note),
         Table.make(
             "over-training", "Share of items right over training", (MODEL, TRAINED, STEP, *BAND),
@@ -83,13 +81,11 @@ def _networks(config: SelectionConfig, rows: list[Row]) -> Table:
         Column("learned", f"first recorded update with more than {LEARNED:.0%} right"),
         *(Column(f"gap_{gap}", f"accuracy at the end with a gap of {gap}") for gap in gaps),
     )  # fmt: skip
-    options = {"lecture": max(config.alone), "further": config.further}
-    return Table.make("networks", "Every model", columns, each, details=True, options=options)
+    return Table.make("networks", "Every model", columns, each, details=True)
 
 
-def _outcome(networks: Table, note: str) -> Table:
+def _outcome(networks: Table, further: int, note: str) -> Table:
     rows = []
-    further = networks.options["further"]
     for (model, trained), group in grouped(networks.records(), ("model", "trained")).items():
         if model.endswith("-gram"):
             continue
@@ -128,43 +124,3 @@ def _counts(config: SelectionConfig, rows: list[Row], note: str) -> Table:
         "n-grams", "The same by counting", columns, wide, place="Selectional Restrictions",
         note=f"Counted on {config.sentences} sentences with that gap. {note}",
     )  # fmt: skip
-
-
-@measured
-def accuracy(tables: Tables, model: str, trained: str | None = None, column: str = "own") -> Estimate:
-    """The share of items right with the gap of the lecture, or of the training that is named."""
-    return mean(_values(tables, model, trained, column), bounds=(0.0, 1.0))
-
-
-@measured
-def gain(tables: Tables, model: str) -> Estimate:
-    """Accuracy with the longest gap: trained with all gaps minus with that alone."""
-    return paired_difference(_values(tables, model, MIXED, "own"), _values(tables, model, None, "own"))
-
-
-@measured
-def gated(tables: Tables, model: str) -> Estimate:
-    """Accuracy with the longest gap alone: of a cell minus of Elman's network."""
-    return paired_difference(_values(tables, model, None, "own"), _values(tables, "elman", None, "own"))
-
-
-@measured
-def shorter(tables: Tables, model: str) -> Estimate:
-    """Accuracy of training with the shortest gap alone minus with the longest alone."""
-    shortest = min(tables["networks"].column("trained"), key=_number)
-    return paired_difference(_values(tables, model, shortest, "own"), _values(tables, model, None, "own"))
-
-
-def further(tables: Tables, model: str) -> Estimate:
-    """Accuracy of the mixed training with a gap that it never had."""
-    return accuracy(tables, model, MIXED, f"gap_{tables['networks'].options['further']}")
-
-
-def _values(tables: Tables, model: str, trained: str | None, column: str) -> list[float]:
-    """``trained``: None for the longest gap alone, which is the lecture's."""
-    networks = tables["networks"]
-    return column_of(networks, column, model=model, trained=trained or f"gap {networks.options['lecture']}")
-
-
-def _number(trained: str) -> int:
-    return int(trained.removeprefix("gap ")) if trained.startswith("gap ") else 1000

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from rote.claims import Assertion, PerSeed, above
+from rote.claims.claim import Role
+from rote.claims.counting import Quantifier
 from rote.models import LanguageModelConfig
 from rote.recipes import Network, Recipe, Trained
 from rote.recipes.recipe import Progress
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 Batches = Callable[[int], "NDArray[np.int64]"]  # step -> tokens [replica, sentence, time], padded with -1
 SHOWN = 24  # symbols of an example
+RIGHT = 0.9  # share of items from which on a network is said to know what is asked; one that does not has half of them
 
 
 def small_model() -> LanguageModelConfig:
@@ -83,3 +87,8 @@ class SentenceRecipe(Recipe):
 def spelled(names: Sequence[str], symbols: Iterable[int], between: str = " ") -> str:
     """The beginning of a sequence in words; padding is no symbol."""
     return between.join(names[number] for number in islice(symbols, SHOWN) if number >= 0)
+
+
+def right(label: str, of: PerSeed, seeds: Quantifier = "most", role: Role = "part") -> Assertion:
+    """That a network knows what is asked."""
+    return Assertion(label, of, above(RIGHT), seeds, role, "unit")

@@ -201,6 +201,11 @@ class TextConfig(StudyConfig):
         at_least(self, 1, "seeds", "window")
 
 
+def generated(config: Mapping[str, Any]) -> bool:
+    """Whether a run with this plain configuration read generated reviews in place of a corpus."""
+    return bool(config["task"]["data"] == "stand-in")
+
+
 C = TypeVar("C", bound=TextConfig)
 
 
@@ -212,7 +217,12 @@ class TextStudy(Study[C]):
     known: ClassVar[Mapping[str, Mapping[str, Any]]]  # variant -> the keys that it changes
     source = published.SOURCE
     swept: ClassVar[Mapping[str, object]] = {"variants": OWN}
+    own_scale = True
+    optional: ClassVar[tuple[str, ...]] = ("variants", "task.data")  # a corpus, or what stands in for it
     fixed: ClassVar[Mapping[str, str]] = FIXED
+
+    def stands_in(self, config: Mapping[str, Any]) -> bool:
+        return generated(config)
 
     def completed(self, config: C, overrides: Mapping[str, object]) -> C:
         for name in config.variants:
@@ -248,7 +258,7 @@ class TextStudy(Study[C]):
 
     def jobs(self, config: C) -> list[Job]:
         """The baselines, and the networks of each variant."""
-        seeds = range(config.seeds)
+        seeds = config.seed_numbers
         networks = [TextMeasurement(name).of(*self._recipe(config, name).jobs(seeds)) for name in config.variants]
         return [self.baselines(config.task).of(seeds=(0,)), *networks]
 

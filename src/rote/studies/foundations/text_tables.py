@@ -1,5 +1,5 @@
-"""The tables of the studies of text: baselines beside every network, each network, and both over training; and the
-numbers on which their claims are judged, one value per seed."""
+"""The tables of the studies of text: baselines beside every network, each network, and both over training; and how
+far networks are above a baseline."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import (
-    BAND,
-    NotMeasuredError,
-    Row,
-    bands,
-    column_of,
-    grouped,
-    interval_columns,
-    interval_values,
-    measured,
-)
+from rote.claims import NotMeasuredError, PerSeed, Tables, Values, column, mean
+from rote.laboratory.aggregate import BAND, Row, bands, grouped, interval_columns, interval_values
 from rote.store import Column, Table
 from rote.tasks.text_baselines import baselines
 from rote.tasks.text_tasks import Corpus, Kind
 
 BASELINES = "baselines"
-CEILING = 0.995  # share of words
 SCORE = {"classification": "share of texts that are right", "tagging": "share of words that are right"}
 MODEL = Column("model", "baseline, or network", "label")
 
@@ -124,31 +113,14 @@ def _over_training(kind: Kind, curves: Table, counted: Table) -> Table:
     )  # fmt: skip
 
 
-@measured
-def against(tables: Tables, first: str, second: str, column: str = "test") -> Estimate:
-    """First minus second, seed by seed."""
-    one, other = (column_of(tables["networks"], column, model=name) for name in (first, second))
-    return paired_difference(one, other)
+def difference(first: str, second: str, part: str = "test") -> PerSeed:
+    """The score of one variant's networks minus that of another's, same seed."""
+    return column("networks", part, model=first) - column("networks", part, model=second)
 
 
-@measured
-def below_the_ceiling(tables: Tables, first: str, second: str) -> Estimate:
-    """The same of accuracies in test, unless neither leaves room for a difference."""
-    one, other = (column_of(tables["networks"], "test", model=name) for name in (first, second))
-    if min(*one, *other) > CEILING:
-        raise NotMeasuredError
-    return paired_difference(one, other)
-
-
-@measured
-def over_baseline(tables: Tables, model: str, baseline: str, column: str = "test") -> Estimate:
-    """The model minus the baseline, over seeds."""
-    (counted,) = column_of(tables["outcome"], column, model=baseline)
-    return mean([value - counted for value in column_of(tables["networks"], column, model=model)])
-
-
-@measured
-def best_minus_last(tables: Tables, model: str) -> Estimate:
-    """Accuracy in test with the weights that were best on dev minus that with the last ones."""
-    best, last = (column_of(tables["networks"], name, model=model) for name in ("test", "last_test"))
-    return paired_difference(best, last)
+def over_baseline(tables: Tables, baseline: Mapping[str, str], **network: str) -> Values:
+    """The scores in test of the networks with these labels minus that of a baseline."""
+    counted = tables["outcome"].where(**baseline).column("test")
+    if counted in ([], [None]):
+        raise NotMeasuredError(f"no score of {baseline} in test")
+    return {seed: value - counted[0] for seed, value in column("networks", "test", **network)(tables).items()}

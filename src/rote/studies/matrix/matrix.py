@@ -126,6 +126,7 @@ class MatrixStudy(Study[MatrixConfig]):
         "Quick: 32 units, fewer updates, questions and seeds.",
     )
     claims: ClassVar[tuple[Claim, ...]] = ()
+    own_scale = True
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
             "tasks": ("rules", "lookup"), "cells": ("elman", "lstm"), "model.embedding": 8, "model.hidden": 8,
@@ -142,7 +143,7 @@ class MatrixStudy(Study[MatrixConfig]):
 
     def jobs(self, config: MatrixConfig) -> list[Job]:
         measurement = MatrixMeasurement(config.jacobians)
-        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(range(config.seeds))]
+        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: MatrixConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
         return all_tables(measured)

@@ -21,11 +21,11 @@ from rote.studies.memorization.previous_words import (
     SHARE,
     STEP,
     TOP,
-    Words,
     over_seeds,
     share_table,
     summary_table,
 )
+from rote.studies.memorization.sentences import letter_rows
 
 COUNTING = "counting, no memory"
 SHOWN = ("as published", "corrected")
@@ -232,12 +232,7 @@ def _paragraph(table: Table) -> Table:
 
 def _letters(paragraph: Table) -> list[Table]:
     """The fewest known characters of "grammar" with which it is suggested, at both places: over seeds, and of each."""
-    rows = []
-    for (cell, seed), group in grouped(paragraph.records(), ("cell", "seed")).items():
-        suggested = {row["output"] for row in group if "grammar" in row["suggestions"]}
-        for number, start in enumerate(_starts("grammar")):
-            enough = [letters for letters in range(len(" grammar")) if start + letters in suggested]
-            rows.append({"cell": cell, "seed": seed, "occurrence": number + 1, "letters": min(enough, default=None)})
+    rows = letter_rows(paragraph.records())
     about = Column("occurrence", "of grammar in the paragraph", "label")
     letters = Column("letters", "fewest letters with which it is among the three suggestions; empty: never")
     never = Column("never", "networks that never suggest it; the mean is over the others")
@@ -249,12 +244,6 @@ def _letters(paragraph: Table) -> list[Table]:
         Table.make("letters-needed", "Letters of grammar that are needed", (CELL, about, never, *BAND), summary),
         Table.make("letters", letters.about, (*NETWORK, about, letters), rows, details=True),
     ]
-
-
-def _starts(name: str) -> list[int]:
-    """The characters of the paragraph at which a word begins."""
-    words = Words.find(published.PARAGRAPH)
-    return [int((words.of == number).argmax()) for number, word in enumerate(words.names) if word == name]
 
 
 def _outside(hits: Table) -> Table:
@@ -321,10 +310,3 @@ def _networks(tables: Mapping[str, Table]) -> Table:
 def view(measure: str, when: str, text: str, norm: str) -> str:
     """The column of the table networks: "share trained paragraph squared"."""
     return f"{measure.split()[0]} {when} {text} {norm}"
-
-
-def accuracy_over(rows: Sequence[Row], known: range) -> float:
-    """Accuracy of one network's rows over several numbers of known characters."""
-    mine = [row for row in rows if row["k"] in known]
-    positions = sum(row["positions"] for row in mine)
-    return sum(row["hits"] for row in mine) / positions if positions else float("nan")

@@ -37,7 +37,6 @@ STEP = Column("step", "mini-batches", "label")
 OUTPUT = Column("output", "character of the paragraph", "label")
 SHARE, REACH = "share on previous words", "reach in characters"
 NORMS = ("squared", "l2")
-GROUPS = {"no character": range(1), "1 to 3": range(1, 4), "4 to 6": range(4, 7), "7 or more": range(7, 100)}
 POINT = "Point at a character of the figure to choose it."
 
 

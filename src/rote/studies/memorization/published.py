@@ -50,15 +50,29 @@ SITUATIONS = {
     141: "3: schools, one letter known",
 }
 
-HERO = "initially uses long-term memorization but as more characters become available the RNN switches to short-term"
-LEARNING = "Nested LSTM barely uses past information; LSTM and GRU suggest 'learning', GRU with a higher probability"
-ADVANCED = "the GRU model shows stronger connectivity with the word 'advanced'"
-GRAMMAR = (
-    "first time: no model before 4 characters; second time: GRU with 1, LSTM and Nested LSTM again need at least 4"
+HERO = (
+    "'initially uses long-term memorization but as more characters become available the RNN switches to short-term "
+    "memorization'"
 )
-SCHOOLS = "the LSTM appears to use words from almost the entire sentence, its suggestions are far from correct"
-SHORT_LONG = "GRU is better at long-term, LSTM at short-term contextual understanding"
-ORDER = "cross entropy 2.1170, 2.1713, 2.4950; accuracy 52.01 %, 51.40 %, 47.10 %"
-NESTED = "the Nested LSTM model barely uses past information"
-ACCURACY_GRAPH = "accuracy given a fixed number of characters in a word that the RNN has seen"
-TRAINING_GRAPH = "shows the training loss and validation loss"
+LEARNING = (
+    "'The Nested LSTM model barely uses past information'; 'the LSTM and GRU models both suggests the word', and the "
+    "GRU 'predicts a higher probability'"
+)
+ADVANCED = "'The GRU model shows stronger connectivity with the word' advanced"
+GRAMMAR = (
+    "no model suggests it 'until it has seen at least 4 characters'; when it appears again, the GRU 'with only 1 "
+    "character', the others 'again need at least 4 characters'"
+)
+SCHOOLS = (
+    "'What makes this case noteworthy is how the LSTM model appears to use words from almost the entire sentence as "
+    "context. However, its suggestions are far from correct'"
+)
+SHORT_LONG = (
+    "'the GRU model is better at long-term contextual understanding, while the LSTM model is better at short-term "
+    "contextual understanding'"
+)
+ORDER = "'the overall accuracy of the GRU and LSTM models are almost identical': 52.01 %, 51.40 %; Nested LSTM 47.10 %"
+LOSSES = "test cross entropy 2.1170 (GRU), 2.1713 (LSTM), 2.4950 (Nested LSTM)"
+NESTED = "of one situation: 'The Nested LSTM model barely uses past information'; it 'may not generalize'"
+ACCURACY_GRAPH = "'the accuracy given a fixed number of characters in a word that the RNN has seen'"
+TRAINING_GRAPH = "'shows the training loss and validation loss'"

@@ -94,11 +94,6 @@ class Counts:
     positions: NDArray[np.int64]
     hits: NDArray[np.int64]
 
-    def pooled(self, model: int, known: range, top: int = 0) -> tuple[int, int]:
-        """Hits and positions over several numbers of known characters."""
-        chosen = slice(known.start, known.stop)
-        return int(self.hits[model, top, chosen].sum()), int(self.positions[model, chosen].sum())
-
 
 def derive(accuracy: NDArray[np.float64]) -> Counts:
     """From accuracy [model, top, known], up to the last number of known characters at which anything was right."""

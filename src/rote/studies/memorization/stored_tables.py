@@ -1,17 +1,16 @@
-"""The tables of stored-connectivity, what the source's stored matrices and curves say, worked out anew; and the numbers
-on which its claims are judged."""
+"""The tables of stored-connectivity, what the source's stored matrices and curves say, worked out anew; and what its
+claims take from them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.claims import Estimate, Tables, difference, paired_difference, proportion
-from rote.laboratory.aggregate import Row, grouped, interval_columns
+from rote.claims import Tables, Values, proportion
+from rote.laboratory.aggregate import Row
 from rote.store import Column, Table
 from rote.studies.memorization import published
 from rote.studies.memorization.previous_words import (
@@ -40,8 +39,6 @@ from rote.studies.memorization.stored_data import MODELS, SETS, Counts, Stored, 
 PLATEAU = 7.5  # nats: below it a model has left the plateau at which it only knows how frequent words are
 LAST, MILESTONES = 1000, (1000, 4000, published.EPOCH)  # mini-batches
 KEYS = ("gru", "lstm", "nested")  # of the models, in names of columns
-READ = "read from the stored results of one network of each cell; no interval"
-OUTSIDE = 4  # the rank of a word that is not among the three suggestions
 ONE_NETWORK = "One network of each cell and one paragraph, as published: no interval says how another would come out."
 
 
@@ -129,16 +126,14 @@ def _accuracy(stored: Stored, counts: Counts) -> Table:
 
 
 def _compared(counts: Counts) -> Table:
-    gru, lstm = MODELS.index("GRU"), MODELS.index("LSTM")
     rows = []
     for k in range(counts.positions.shape[1]):
         shares = {f"accuracy_{m}": counts.hits[i, 0, k] / counts.positions[i, k] for i, m in enumerate(KEYS)}
-        gap = difference_of_shares(counts.pooled(gru, range(k, k + 1)), counts.pooled(lstm, range(k, k + 1)))
         positions = counts.positions[:, k]
         rows.append(
             {
-                "k": k, **{name: float(value) for name, value in shares.items()}, "difference": gap.value,
-                "low": gap.low, "high": gap.high,
+                "k": k, **{name: float(value) for name, value in shares.items()},
+                "difference": float(shares["accuracy_gru"] - shares["accuracy_lstm"]),
                 **{f"positions_{m}": int(positions[i]) for i, m in enumerate(KEYS)},
                 "padding": int(positions.max() - positions.min()),
             }
@@ -147,15 +142,13 @@ def _compared(counts: Counts) -> Table:
         KNOWN,
         *(Column(f"accuracy_{key}", f"{model}, top 1", "published") for key, model in zip(KEYS, MODELS, strict=True)),
         Column("difference", "GRU minus LSTM"),
-        *interval_columns(),
         *(Column(f"positions_{key}", f"counted for {model}") for key, model in zip(KEYS, MODELS, strict=True)),
         Column("padding", "largest difference of positions: padding that was counted, at least"),
     )
     return Table.make(
         "accuracy-compared", "GRU against LSTM by known characters", columns, rows, place="Accuracy graph",
         note="One test set, so the positions of a row should be equal. They are for the first two; from then on "
-        "padding was counted, and differently often. The interval takes the two models' errors as independent, which "
-        "makes it too wide.",
+        "padding was counted, and differently often.",
     )  # fmt: skip
 
 
@@ -245,82 +238,11 @@ def _curves(losses: NDArray[np.float64]) -> Iterator[tuple[tuple[int, int], NDAr
         yield (model, part), losses[model, part]
 
 
-def exact(value: float) -> Estimate:
-    return Estimate(value, value, value, len(published.PARAGRAPH), READ)
+def one(tables: Tables, table: str, name: str, /, **where: str) -> Values:
+    """A number of the one network of a cell."""
+    (value,) = tables[table].where(**where).column(name)
+    return {0: value}
 
 
-def situation(tables: Tables, cell: str, output: int, column: str) -> Estimate:
-    """A column of one of the situations of the source's text."""
-    return exact(tables["situations"].where(cell=cell, output=output).column(column)[0])
-
-
-def rank(tables: Tables, cell: str, output: int) -> Estimate:
-    """Of the target among the suggestions."""
-    (place,) = tables["situations"].where(cell=cell, output=output).column("rank")
-    return exact(OUTSIDE if place is None else place)
-
-
-def gap(tables: Tables, table: str, column: str, first: str, second: str, **where: Any) -> Estimate:
-    """A column of one row: that of one cell minus that of another, nothing counting as 0."""
-    values = [tables[table].where(cell=cell, **where).column(column)[0] or 0.0 for cell in (first, second)]
-    return exact(values[0] - values[1])
-
-
-def letters_needed(tables: Tables, occurrence: int, cells: tuple[str, ...]) -> Estimate:
-    """The fewest known characters of "grammar" with which it is among the three suggestions of one of the cells."""
-    enough = [len("grammar") + 1]
-    for cell in cells:
-        rows = tables["paragraph"].where(cell=cell, target="grammar").records()
-        start = [row["output"] for row in rows if row["character"] == " "][occurrence]
-        known = [row["output"] - start for row in rows if "grammar" in row["suggestions"]]
-        enough += [letters for letters in known if 0 <= letters < len(" grammar")]
-    return exact(min(enough))
-
-
-def largest(tables: Tables, table: str, column: str, of: str) -> Estimate:
-    value = max(values := tables[table].column(column))
-    return Estimate(value, value, value, len(values), f"worked out from the stored {of}; no interval")
-
-
-def over_words(tables: Tables, first: str, second: str, measure: str, norm: str) -> Estimate:
-    """First minus second, means over the characters of a word; the words of the paragraph are the sample."""
-    means = []
-    for cell in (first, second):
-        rows = tables["outputs"].where(cell=cell, norm=norm).records()
-        means.append([float(np.mean([row[measure] for row in group])) for group in grouped(rows, ("word",)).values()])
-    return paired_difference(*means)
-
-
-def ahead(tables: Tables, first: str, second: str, known: range) -> Estimate:
-    """Accuracy (top 1) of one cell minus that of another, over all positions with so many known characters."""
-    counts = []
-    for cell in (first, second):
-        rows = tables["accuracy"].where(cell=cell, top=1).records()
-        mine = [row for row in rows if row["k"] in known and row["positions"] is not None]
-        counts.append((sum(row["hits"] for row in mine), sum(row["positions"] for row in mine)))
-    return difference_of_shares(*counts)
-
-
-def final_losses(tables: Tables, first: str, second: str) -> Estimate:
-    """Validation loss of the last thousand mini-batches: first minus second."""
-    rows = tables["training"].where(set="valid").records()
-    last = max(row["step"] for row in rows) - 1000
-    losses = [[row["mean"] for row in rows if row["cell"] == cell and row["step"] > last] for cell in (first, second)]
-    return difference(*losses)
-
-
-def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Estimate:
-    """Of (hits, positions): Newcombe's interval from two Wilson intervals. Independent samples are assumed; two models
-    that err on the same words, as here, have a narrower one."""
-    (low_1, share_1, high_1), (low_2, share_2, high_2) = _wilson(*first), _wilson(*second)
-    gap = share_1 - share_2
-    low = gap - math.hypot(share_1 - low_1, high_2 - share_2)
-    high = gap + math.hypot(high_1 - share_1, share_2 - low_2)
-    return Estimate(gap, low, high, min(first[1], second[1]), "difference of two shares, Newcombe's interval")
-
-
-def _wilson(hits: int, n: int, z: float = 1.959964) -> tuple[float, float, float]:
-    share = hits / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, middle - half), share, min(1.0, middle + half)
+def largest(tables: Tables, table: str, name: str) -> Values:
+    return {0: max(tables[table].column(name))}

@@ -1,11 +1,10 @@
-"""The tables of lookup-accuracy, Tables 5 and 6 of source 002 among them, and the numbers that its claims judge."""
+"""The tables of lookup-accuracy, Tables 5 and 6 of source 002 among them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rote.claims import Estimate, Tables, difference, mean, paired_difference
-from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, measured
+from rote.laboratory.aggregate import BAND, Row, band, bands, grouped
 from rote.store import Column, Table
 from rote.studies.realization import published
 from rote.studies.realization.models import KINDS, LookupRecipe
@@ -161,30 +160,3 @@ def _curves(curves: Table) -> Table:
         "curves", "Accuracy and validation loss over training", columns, bands(rows, names, "value"),
         place="Not in the source", figure="lookup-curves", details=True, note="Bands: 95 % intervals over seeds.",
     )  # fmt: skip
-
-
-def _values(tables: Tables, model: str, split: str, cell: str | None = None) -> list[float]:
-    accuracy = tables["accuracy"]
-    chosen = cell or accuracy.column("cell")[0]
-    return column_of(accuracy, "accuracy", cell=chosen, model=model, split=split)
-
-
-@measured
-def accuracy_of(tables: Tables, model: str, split: str) -> Estimate:
-    return mean(_values(tables, model, split), bounds=(0.0, 1.0))
-
-
-@measured
-def advantage(tables: Tables, split: str) -> Estimate:
-    """Guided minus baseline."""
-    return difference(_values(tables, "guided", split), _values(tables, "baseline", split))
-
-
-@measured
-def easier(tables: Tables, easy: str, hard: str) -> Estimate:
-    return paired_difference(_values(tables, "guided", easy), _values(tables, "guided", hard))
-
-
-@measured
-def lstm_worse(tables: Tables, split: str) -> Estimate:
-    return difference(_values(tables, "guided", split, "lstm"), _values(tables, "guided", split))

@@ -38,9 +38,10 @@ GRAPHS = (("encoder", "weight_hh", "h"), ("decoder", "weight_ih", "i"))  # which
 
 
 def look(
-    trained: Sequence[Trained], seed: int, splits: int, over_training: bool, progress: Progress
+    trained: Sequence[Trained], seed: int, splits: int, over_training: bool, in_detail: bool, progress: Progress
 ) -> dict[str, list[Row]]:
-    """Table -> what it says of the models of a seed; ``over_training``: also as they were at the kept steps."""
+    """Table -> what it says of the models of a seed; ``over_training``: also as they were at the kept steps;
+    ``in_detail``: also what the figures show unit by unit."""
     rows: dict[str, list[Row]] = {}
     steps = [models.recipe.epochs(models.steps) if over_training else {} for models in trained]
     done, total = 0, sum(1 + len(kept) for kept in steps)
@@ -49,7 +50,7 @@ def look(
         for step in (None, *kept):
             inside = InsideModel(cast(EncoderDecoder, models.network(index, step).model), recipe.task)
             if step is None:
-                seen = every_measure(inside, splits, seed)
+                seen = every_measure(inside, splits, seed, in_detail)
             else:
                 values = emergence(inside, min(splits, 3), seed)
                 seen = {"emergence": [{"epoch": kept[step], "measure": by, "value": values[by]} for by in values]}
@@ -61,8 +62,8 @@ def look(
     return rows
 
 
-def every_measure(inside: InsideModel, splits: int, seed: int) -> dict[str, list[Row]]:
-    """Table -> what it says of one trained model; for seed 0 also what the figures show in detail."""
+def every_measure(inside: InsideModel, splits: int, seed: int, in_detail: bool) -> dict[str, list[Row]]:
+    """Table -> what it says of one trained model."""
     groups = diagnoses(inside, splits, seed)
     rows = {
         "diagnosis": groups,
@@ -73,7 +74,7 @@ def every_measure(inside: InsideModel, splits: int, seed: int) -> dict[str, list
         "activations": activations(inside),
         "gates": saturation(inside),
     }
-    if seed == 0:
+    if in_detail:
         rows |= {
             "embedding-weights": embedding_map(inside),
             "edges": edges(inside, SHOWN_MATRICES),
@@ -241,7 +242,11 @@ def _gini(degrees: Tensor) -> float | None:
 
 def _strongest_mean(values: Tensor) -> float:
     """Mean of the largest 5 %."""
-    return float(values.nan_to_num().sort(descending=True).values[: max(1, round(STRONG_UNITS * len(values)))].mean())
+    return float(values.nan_to_num().sort(descending=True).values[: _strong_count(len(values))].mean())
+
+
+def _strong_count(units: int) -> int:
+    return max(1, round(STRONG_UNITS * units))
 
 
 def edges(inside: InsideModel, matrices: Sequence[str]) -> list[Row]:
@@ -257,34 +262,44 @@ def edges(inside: InsideModel, matrices: Sequence[str]) -> list[Row]:
 
 
 def polarities(inside: InsideModel) -> list[Row]:
-    """Correlation over neurons between the mean weights of their update and reset gates (GRU only)."""
+    """How the mean weights of a neuron's update and reset gates are related (GRU only): over all neurons, and of those
+    that are among the most strongly positive or negative in either gate, how many have opposite signs."""
     weights, rows = inside.gate_weights(), []
     for part, letter, axis in (("encoder", "h", 1), ("decoder", "i", 0)):
         names = [f"{part} W_{letter}{gate}" for gate in "zr"]
         if all(name in weights for name in names):
-            update, reset = (weights[name].mean(axis).double().numpy() for name in names)
-            rows.append({"part": part, "correlation": float(np.corrcoef(update, reset)[0, 1])})
+            means = np.stack([weights[name].mean(axis).double().numpy() for name in names])
+            strong = np.abs(means).argsort(1)[:, -_strong_count(means.shape[1]) :]
+            chosen = means[:, np.unique(strong)]
+            opposite = float((chosen[0] * chosen[1] < 0).mean())
+            rows.append({"part": part, "correlation": float(np.corrcoef(*means)[0, 1]), "opposite": opposite})
     return rows
 
 
 def activations(inside: InsideModel) -> list[Row]:
-    """Figure 3 in numbers: the share of neurons that keep to a narrow range, over the test rows."""
+    """Figure 3 in numbers: how many neurons keep to a narrow range, over the test rows."""
     rows = []
     for part in PARTS:
         distribution = activation_distribution(inside.traces["tested"][part])
+        width = distribution.range[0]["hidden"]
         rows.append(
             {
                 "part": part, "narrow": distribution.narrow(NARROW)[0]["hidden"],
-                "median_range": float(distribution.range[0]["hidden"].median()),
+                "narrow_sampled": int((width[_sampled(len(width))] < NARROW).sum()),
+                "median_range": float(width.median()),
                 "median_iqr": float(distribution.iqr[0]["hidden"].median()),
             }
         )  # fmt: skip
     return rows
 
 
+def _sampled(units: int) -> list[int]:
+    """The neurons of Figure 3: 50 drawn at random, the same of every model."""
+    return sorted(np.random.default_rng(0).permutation(units)[:SHOWN_NEURONS].tolist())
+
+
 def shown_activations(inside: InsideModel) -> list[Row]:
-    """Figure 3, neuron by neuron, for 50 drawn at random, the same of every model."""
-    chosen = np.random.default_rng(0).permutation(inside.model.config.hidden)[:SHOWN_NEURONS].tolist()
+    """Figure 3, neuron by neuron."""
     rows = []
     for part in PARTS:
         distribution = activation_distribution(inside.traces["tested"][part])
@@ -292,7 +307,7 @@ def shown_activations(inside: InsideModel) -> list[Row]:
         values = {name: distribution.quantile(level)[0]["hidden"] for name, level in levels.items()}
         rows += [
             {"part": part, "neuron": number, **{name: round(float(value[unit]), 4) for name, value in values.items()}}
-            for number, unit in enumerate(sorted(chosen))
+            for number, unit in enumerate(_sampled(inside.model.config.hidden))
         ]
     return rows
 

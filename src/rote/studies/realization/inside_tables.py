@@ -1,4 +1,4 @@
-"""The tables of lookup-inside, with the published values beside ours, and the numbers that its claims judge."""
+"""The tables of lookup-inside, with the published values beside ours."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import BAND, Row, band, bands, column_of, grouped, interval_columns, measured
+from rote.claims import Tables, Values, column
+from rote.laboratory.aggregate import BAND, Row, band, bands, grouped, interval_columns
 from rote.store import Column, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy_tables import LABELS
@@ -59,13 +59,18 @@ COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {  # table of a run -> titl
             polarity_out="the same for weights sent",
         ),
     )),
-    "polarity": ("Correlation of a neuron's mean update and reset gate weights", (
-        *_labels(part="encoder: received; decoder: sent"), *_values(correlation="over neurons"),
+    "polarity": ("A neuron's mean update gate weight against its mean reset gate weight", (
+        *_labels(part="encoder: received; decoder: sent"),
+        *_values(
+            correlation="over neurons",
+            opposite="share of neurons of opposite signs, of those among the 5 % with the largest mean in either gate",
+        ),
     )),
     "activations": ("Range of the states over the test rows", (
         *_labels(part=""),
         *_values(
             narrow="share of neurons whose values span less than 0.5",
+            narrow_sampled="how many of the 50 neurons of Figure 3 do",
             median_range="largest minus smallest value, median neuron",
             median_iqr="upper minus lower quartile, median neuron",
         ),
@@ -78,14 +83,14 @@ COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {  # table of a run -> titl
         ),
     )),
     "emergence": ("Every model over training", (*_labels(epoch="", measure=""), Column("value"))),
-    "embedding-weights": ("Decoder embedding of seed 0", (*_labels(symbol="", unit=""), Column("weight"))),
-    "edges": (
-        "Strongest 1 % of the gate weights of seed 0", (*_labels(matrix="", receiver="", sender=""), Column("weight")),
-    ),
-    "neurons": ("Values of 50 neurons of seed 0 over the test rows", (
+    "embedding-weights": ("Decoder embedding of the first seed", (*_labels(symbol="", unit=""), Column("weight"))),
+    "edges": ("Strongest 1 % of the gate weights of the first seed", (
+        *_labels(matrix="", receiver="", sender=""), Column("weight"),
+    )),
+    "neurons": ("Values of 50 neurons of the first seed over the test rows", (
         *_labels(part="", neuron=""), *_values(smallest="", lower="", median="", upper="", largest=""),
     )),
-    "gate-units": ("Gate saturation of every unit of seed 0", (
+    "gate-units": ("Gate saturation of every unit of the first seed", (
         *_labels(part="", gate="", unit=""),
         *_values(left="share of steps below 0.1", right="share of steps above 0.9"),
     )),
@@ -99,8 +104,8 @@ FIGURES = {
 SUMMED = {  # name of a table of every model -> (place, labels beside cell and model, measures)
     "embedding": ("Figure 1", ("symbols",), ("strength",)),
     "graphs": ("Figure 2", ("matrix",), ("gini_in", "gini_out", "beyond", "polarity_in", "polarity_out")),
-    "polarity": ("Section 3.2", ("part",), ("correlation",)),
-    "activations": ("Figure 3", ("part",), ("narrow", "median_range", "median_iqr")),
+    "polarity": ("Section 3.2", ("part",), ("correlation", "opposite")),
+    "activations": ("Figure 3", ("part",), ("narrow", "narrow_sampled", "median_range", "median_iqr")),
     "gates": ("Figure 4", ("part", "gate"), ("left", "right", "off")),
     "strong-groups": ("Section 4.1", ("strength",), ("share",)),
 }
@@ -214,112 +219,8 @@ def _emergence(every: Table) -> Table:
     )  # fmt: skip
 
 
-def values(tables: Tables, table: str, column: str, **labels: str) -> list[float]:
-    """Over the seeds of the first cell, that of the source."""
-    cell = tables["diagnosis"].column("cell")[0]
-    return column_of(tables.get(table), column, cell=cell, **labels)
-
-
-@measured
-def guided_minus_baseline(tables: Tables, table: str, column: str, **labels: str) -> Estimate:
-    """Seed by seed: both start from the same weights."""
-    return paired_difference(
-        *(values(tables, table, column, model=model, **labels) for model in ("guided", "baseline"))
-    )
-
-
-@measured
-def average(tables: Tables, table: str, column: str, **labels: str) -> Estimate:
-    return mean(values(tables, table, column, **labels))
-
-
-def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
-    return mean([top / bottom for top, bottom in zip(numerators, denominators, strict=True)])
-
-
-@measured
-def embedding_ratio(tables: Tables) -> Estimate:
-    """Guided divided by baseline."""
-    return ratio(*(_strength(tables, model, "bit strings") for model in ("guided", "baseline")))
-
-
-@measured
-def start_difference(tables: Tables) -> Estimate:
-    """Between the models, relative to their mean."""
-    pairs = zip(*(_strength(tables, model, "start") for model in ("guided", "baseline")), strict=True)
-    return mean([abs(x - y) / ((x + y) / 2) for x, y in pairs])
-
-
-@measured
-def start_ratio(tables: Tables, model: str) -> Estimate:
-    """The start symbol divided by what is never used."""
-    return ratio(*(_strength(tables, model, symbols) for symbols in ("start", "never used")))
-
-
-def _strength(tables: Tables, model: str, symbols: str) -> list[float]:
-    return values(tables, "embedding", "strength", model=model, symbols=symbols)
-
-
-@measured
-def strong_share(tables: Tables, model: str, strength: str) -> Estimate:
-    """Of the group that tells the table, among the strongest units."""
-    return mean(values(tables, "strong-groups", "share", model=model, strength=strength))
-
-
-@measured
-def beyond_threshold(tables: Tables, matrix: str) -> Estimate:
-    """Mean over both models, as a distance in doublings from the published one percent."""
-    shares = (values(tables, "graphs", "beyond", model=model, matrix=matrix) for model in ("guided", "baseline"))
-    pairs = zip(*shares, strict=True)
-    return mean([abs(math.log2(max((x + y) / 2, 1e-9) / published.STRONGEST)) for x, y in pairs])
-
-
-def _probed(
-    tables: Tables, column: str, model: str, source: str, label: str = "table", ranking: str = "corrected",
-    splits: str = "tokens",
-) -> list[float]:  # fmt: skip
-    """What the classifiers have in a column, over the seeds."""
-    labels = {"model": model, "input": source, "label": label, "ranking": ranking, "splits": splits}
-    return values(tables, "diagnosis", column, **labels)
-
-
-@measured
-def group_ratio(
-    tables: Tables, source: str, label: str, ranking: str = "corrected", splits: str = "tokens"
-) -> Estimate:
-    """Units in the baseline's group divided by those in the guided model's."""
-    return ratio(*(_probed(tables, "units", model, source, label, ranking, splits) for model in KINDS))
-
-
-@measured
-def off_published(tables: Tables, source: str, label: str, model: str) -> Estimate:
-    """How far the accuracy of all units is from the published one."""
-    theirs = published.DIAGNOSIS[(source, label, model)][1]
-    return mean([abs(value - theirs) for value in _probed(tables, "accuracy", model, source, label)])
-
-
-@measured
-def larger_group(tables: Tables, gate: str) -> Estimate:
-    """Guided models: units of a gate's group minus those of the encoder state's."""
-    return paired_difference(*(_probed(tables, "units", "guided", source) for source in (gate, "encoder state")))
-
-
-@measured
-def majority(tables: Tables) -> Estimate:
-    """How far the share of the most frequent table is from the published one."""
-    shares = _probed(tables, "majority", "guided", "encoder state")
-    return mean([abs(value - published.MAJORITY) for value in shares])
-
-
-@measured
-def narrow_in_encoder(tables: Tables) -> Estimate:
-    """Guided models: share of narrow neurons, encoder minus decoder."""
-    parts = ("encoder", "decoder")
-    return paired_difference(*(values(tables, "activations", "narrow", model="guided", part=part) for part in parts))
-
-
-@measured
-def left_minus_right(tables: Tables, model: str, part: str, gate: str) -> Estimate:
-    """How much more often gates are shut than open."""
-    sides = ("left", "right")
-    return paired_difference(*(values(tables, "gates", side, model=model, part=part, gate=gate) for side in sides))
+def beyond_threshold(tables: Tables, matrix: str, strongest: float) -> Values:
+    """The share of weights beyond the published threshold, mean over both models, in doublings of ``strongest``."""
+    shares = [column("graphs", "beyond", cell="gru", model=model, matrix=matrix)(tables) for model in KINDS]
+    averages = {seed: sum(share[seed] for share in shares) / len(shares) for seed in shares[0]}
+    return {seed: math.log2(share / strongest) if share else -math.inf for seed, share in averages.items()}

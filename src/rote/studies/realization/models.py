@@ -117,7 +117,6 @@ class LookupRecipe(Recipe):
 class LookupConfig(StudyConfig):
     """The settings that all lookup studies share."""
 
-    seeds: int = 5
     task: LookupTask = field(default_factory=LookupTask)
     model: EncoderDecoderConfig = field(default_factory=EncoderDecoderConfig)
     training: TrainingConfig = field(default_factory=published_training)

@@ -56,7 +56,6 @@ DIAGNOSIS = {
     ("encoder state", "time step", "baseline"): (0.95, 0.98, 40.0),
     ("encoder state", "time step", "guided"): (1.0, 1.0, 2.0),
 }
-MAJORITY = 0.125  # footnote 6
 STRONG_GROUP_UNITS = 0.93  # section 4.1: share of the guided models' group units among the 5 % strongest
 
 # Figure 1, read off the published heat maps: mean absolute weight of the decoder embedding.
@@ -93,8 +92,6 @@ SUBSTITUTION_ORDER = (
     "encoder .17, decoder .12 < decoder embedding .31 < decoder W_ih .60 < encoder embedding .75, encoder W_hh .79, "
     "none .82 <= encoder W_ih .89, decoder W_hh .91"
 )
-SUBSTITUTION_IN_BASELINES = "encoder .02, decoder .02 against .01; none of the eight improves a baseline significantly"
-ENCODER_DROP, ENCODER_ACCURACY = 0.80, 0.167  # section 5.1: with the encoder of a baseline
 
 # Section 5.2: new compositions, after cutting all but 5 % of the neurons; before and after retraining.
 PRUNED, RETRAINED, UNPRUNED = 0.124, 0.925, 0.823

@@ -35,7 +35,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {  # beginnings of the names of their p
     "decoder W_hh": ("decoder.cell.weight_hh",),
 }
 EXCHANGED = tuple(COMPONENTS)[1:]
-STRENGTHS = ("edges", "mean", "max")  # what strong may mean; the first is the one that decides
+STRENGTHS = ("edges", "mean", "max")  # what strong may mean
 PRUNED = (*STRENGTHS, "random", "none")  # by what the kept neurons are chosen; none: nothing is cut
 
 

@@ -1,20 +1,21 @@
-"""The tables of lookup-surgery, and the numbers on which its claims are judged: one value per seed."""
+"""The tables of lookup-surgery, and what its claims are about: one value per seed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from rote.claims import Estimate, Tables, mean, paired_difference
-from rote.laboratory.aggregate import interval_columns, interval_values
+import numpy as np
+
+from rote.claims import PerSeed, Tables, Values, column, mean
+from rote.laboratory.aggregate import Row, interval_columns, interval_values
 from rote.store import Column, Table
 from rote.studies.realization import published
 
 SPLITS = ("new_compositions", "heldout_tables", "heldout_compositions", "heldout_inputs")
 DECISIVE = SPLITS[0]  # the split that the source reports
-Measure = Callable[[Tables], Estimate]
-Trial = tuple[str, ...]  # components, whose mean is taken seed by seed; of "original" the accuracy before retraining
 
 MEASURED = (
     Column("seed", "of initial weights and order of the examples; an exchanged part is of the same seed", "label"),
@@ -54,19 +55,17 @@ def _table_4(every: Mapping[str, Table]) -> Table:
     rows = []
     for kind in kinds:
         for component in ("original", *(component for other, component in trials if other == kind)):
-            estimate = mean(exchanged(every, kind, component), bounds=(0.0, 1.0))
             # The source's models without an exchanged part are those of the main training.
             said, sd = published.SUBSTITUTION.get(
                 (kind, {"original": "none", "none": ""}.get(component, component)), (None, None)
             )
             before = every["substitution"].where(model=kind, component=component, split=DECISIVE).column("before")
+            ours = _averages(every, exchanged, kind, component)
             rows.append(
                 {
-                    "model": kind, "component": component, "seeds": estimate.n, "published": said, "published_sd": sd,
-                    "accuracy": estimate.value, **interval_values(estimate),
-                    "same": None if said is None or sd is None else abs(estimate.value - said) <= SD * sd,
+                    "model": kind, "component": component, "published": said, "published_sd": sd, **ours,
+                    "same": None if said is None or sd is None else abs(ours["accuracy"] - said) <= SD * sd,
                     "before": fmean(before) if before else None,
-                    **{split: fmean(exchanged(every, kind, component, split)) for split in SPLITS[1:]},
                 }
             )  # fmt: skip
     columns = (
@@ -91,22 +90,16 @@ def _table_4(every: Mapping[str, Table]) -> Table:
 
 
 def _pruning(every: Mapping[str, Table]) -> Table:
-    rows = []
     said = {  # the source knows one choice, of strong neurons; and the network as trained
         ("before", "none"): published.UNPRUNED,
         **{("before", by): published.PRUNED for by in ("edges", "mean", "max")},
         **{("accuracy", by): published.RETRAINED for by in ("edges", "mean", "max")},
     }
-    for by in dict.fromkeys(every["pruning"].column("by")):
-        for column, when in (("before", "before retraining"), ("accuracy", "after retraining")):
-            estimate = mean(pruned(every, by, column), bounds=(0.0, 1.0))
-            rows.append(
-                {
-                    "by": by, "when": when, "seeds": estimate.n, "published": said.get((column, by)),
-                    "accuracy": estimate.value, **interval_values(estimate),
-                    **{split: fmean(pruned(every, by, column, split)) for split in SPLITS[1:]},
-                }
-            )  # fmt: skip
+    rows = [
+        {"by": by, "when": when, "published": said.get((value, by)), **_averages(every, pruned, by, value)}
+        for by in dict.fromkeys(every["pruning"].column("by"))
+        for value, when in (("before", "before retraining"), ("accuracy", "after retraining"))
+    ]
     columns = (
         Column("by", "how the neurons that stay are chosen; none: nothing is cut", "label"),
         Column("when", "before retraining or after", "label"),
@@ -125,66 +118,41 @@ def _pruning(every: Mapping[str, Table]) -> Table:
     )  # fmt: skip
 
 
-def exchanged(tables: Tables, kind: str, component: str, split: str = DECISIVE) -> list[float]:
+def _averages(every: Mapping[str, Table], of: Callable[[str, str, str], PerSeed], one: str, two: str) -> Row:
+    """Means over the seeds of a trial that two labels tell: the decisive split with its interval, and the others."""
+    values = {split: list(of(one, two, split)(every).values()) for split in SPLITS}
+    found = mean(values.pop(DECISIVE), bounds=(0.0, 1.0))
+    means = {split: fmean(others) for split, others in values.items()}
+    return {"seeds": found.n, "accuracy": found.value, **interval_values(found), **means}
+
+
+def exchanged(kind: str, component: str, split: str = DECISIVE) -> PerSeed:
     """Accuracy of the models of a kind with a component of the other kind, retrained; "original": as trained."""
-    column, component = ("before", "none") if component == "original" else ("accuracy", component)
-    rows = tables["substitution"].where(model=kind, component=component, split=split)
-    return [float(value) for value in rows.column(column)]
+    value, component = ("before", "none") if component == "original" else ("accuracy", component)
+    return column("substitution", value, model=kind, component=component, split=split)
 
 
-def pruned(tables: Tables, by: str, column: str = "accuracy", split: str = DECISIVE) -> list[float]:
-    """Accuracy of the pruned models; ``column``: "before" or, after retraining, "accuracy"."""
-    return [float(value) for value in tables["pruning"].where(by=by, split=split).column(column)]
+def pruned(by: str, value: str = "accuracy", split: str = DECISIVE) -> PerSeed:
+    """Accuracy of the pruned models; ``value``: "before" or, after retraining, "accuracy"."""
+    return column("pruning", value, by=by, split=split)
 
 
-def guided_minus(first: Trial, second: Trial) -> Measure:
-    """Paired difference between guided models with these components exchanged."""
-    return lambda tables: paired_difference(_mean_of(tables, "guided", first), _mean_of(tables, "guided", second))
+def lost_share(tables: Tables, component: str, whole: str) -> Values:
+    """What share of a guided model's accuracy is lost with a component of a baseline; ``whole``: "original" or "none",
+    which is retrained too."""
+    before, after = (exchanged("guided", name)(tables) for name in (whole, component))
+    return {seed: 1 - after[seed] / accuracy if accuracy else math.nan for seed, accuracy in before.items()}
 
 
-def relative_drop(component: str) -> Measure:
-    """What share of the original's mean accuracy is lost, at most all of it."""
-
-    def measured(tables: Tables) -> Estimate:
-        original = exchanged(tables, "guided", "original")
-        lost, whole = paired_difference(original, exchanged(tables, "guided", component)), fmean(original)
-        if not whole:
-            return Estimate(float("nan"), float("nan"), float("nan"), lost.n, lost.test)
-        return Estimate(lost.value / whole, lost.low / whole, min(lost.high / whole, 1.0), lost.n, lost.test, lost.p)
-
-    return measured
+def order_agreement(tables: Tables, said: Mapping[str, float]) -> Values:
+    """Kendall's tau between the published and our accuracies of guided models, over the components that were
+    exchanged and the original."""
+    ours = [exchanged("guided", component)(tables) for component in said]
+    return {seed: kendall_tau(list(said.values()), [one[seed] for one in ours]) for seed in ours[0]}
 
 
-def baselines(components: Trial) -> Measure:
-    """Baselines with guided components: their mean."""
-    return lambda tables: mean(_mean_of(tables, "baseline", components), bounds=(0.0, 1.0))
-
-
-def best_baseline(components: Trial) -> Measure:
-    """For each seed the component that helps most."""
-
-    def measured(tables: Tables) -> Estimate:
-        by_component = [exchanged(tables, "baseline", component) for component in components]
-        return mean([max(values) for values in zip(*by_component, strict=True)], bounds=(0.0, 1.0))
-
-    return measured
-
-
-def pruned_accuracy(by: str) -> Measure:
-    """With only the chosen neurons, before any retraining."""
-    return lambda tables: mean(pruned(tables, by, "before"), bounds=(0.0, 1.0))
-
-
-def pruned_minus_full(by: str, column: str) -> Measure:
-    """Against the whole network as it was trained."""
-    return lambda tables: paired_difference(pruned(tables, by, column), pruned(tables, "none", "before"))
-
-
-def retrained_minus_retrained(by: str, other: str) -> Measure:
-    """Between two ways of choosing the neurons that stay, both retrained."""
-    return lambda tables: paired_difference(pruned(tables, by), pruned(tables, other))
-
-
-def _mean_of(tables: Tables, kind: str, components: Sequence[str]) -> list[float]:
-    by_component = [exchanged(tables, kind, component) for component in components]
-    return [fmean(values) for values in zip(*by_component, strict=True)]
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
+    """Its form for ties, tau-b. SciPy has it in a package that takes longer to import than all verdicts to judge."""
+    one, other = (np.sign(np.subtract.outer(values, values)) for values in (first, second))
+    size = math.sqrt((one**2).sum() * (other**2).sum())
+    return float((one * other).sum() / size) if size else math.nan

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from rote.claims import mean
+from rote.claims import Tables, Values, mean
 from rote.laboratory.aggregate import Row, grouped
 from rote.store import Column, Table
 from rote.studies.resistance.summaries import Rows, over_training
 
-PARTS = (("redundant", 1), ("random", 1), ("narrow", 1), ("redundant", 2), ("random", 2))  # setting and outputs
+PARTS = tuple((setting, outputs) for outputs in (1, 2) for setting in ("redundant", "random", "narrow"))
 SETTINGS = (
     "Settings: redundant, as published; random, X2 independent of the class; narrow, X2 uninformative and the corner "
     "unseen."
@@ -28,6 +28,8 @@ OUTPUTS: dict[str, Callable[[Row], float]] = {
 }
 FOLLOWED = {
     "other_given": "I(prediction; the other input | its own), bits",
+    "first_given": "I(prediction of the class; X2 | X1), bits",
+    "second_given": "I(prediction of the sign of X2; X1 | X2), bits",
     "own_given": "I(prediction; its own input | the other), bits",
     "own_gradient": "mean size of the derivative by its own input",
     "other_slope": "mean derivative by the other input",
@@ -73,7 +75,7 @@ def per_seed(rows: Rows, early: float) -> list[Row]:
         rises = [two["class"] > one["class"] for one, two in falling]
         found.append(
             {"setting": setting, "outputs": outputs, "seed": seed}
-            | {f"{name}_{time}": row[name] for name in FOLLOWED for time, row in at.items()}
+            | {f"{name}_{time}": row.get(name) for name in FOLLOWED for time, row in at.items()}
             | {
                 "correlation": _correlation(mine, "other_given", "other_gradient"),
                 "rises": sum(rises) / len(rises) if rises else None,
@@ -81,6 +83,12 @@ def per_seed(rows: Rows, early: float) -> list[Row]:
             }
         )
     return found
+
+
+def rising_share(tables: Tables, setting: str) -> Values:
+    """Of the networks whose loss falls early: those of which it never does say nothing of what happens as it falls."""
+    shares = tables["seeds"].where(setting=setting, outputs=1).records()
+    return {row["seed"]: row["rises"] for row in shares if row["rises"] is not None}
 
 
 def _correlation(rows: Rows, one: str, other: str) -> float:

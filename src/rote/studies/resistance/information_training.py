@@ -29,13 +29,14 @@ COLUMNS = (
     Column("corner", "share of the held-out corner classified right, by all outputs"),
     Column("own_given", "I(prediction; its own input | the other), bits; mean over the outputs"),
     Column("other_given", "I(prediction; the other input | its own), bits; mean over the outputs"),
+    Column("first_given", "I(prediction of the class; X2 | X1), bits"),
+    Column("second_given", "I(prediction of the sign of X2; X1 | X2), bits"),
     Column("own_gradient", "mean size of the margin's derivative by its own input"),
     Column("other_gradient", "mean size of the margin's derivative by the other input"),
     Column("other_slope", "the same with its sign"),
     Column("input", "I(inputs; prediction of the class) over the training region, bits"),
     Column("class", "I(class; prediction of the class) over the training region, bits"),
 )
-MEASURED = tuple(column.name for column in COLUMNS if column.role == "measured")
 
 
 class InformedProgram(PlaneProgram):
@@ -77,7 +78,9 @@ class InformedProgram(PlaneProgram):
         shape = (self.replicas, values, values, self.outputs, 2)
         given = crossed(logits.reshape(shape).movedim(3, 1).softmax(-1)).given  # [replica, output, input]
         own = given.diagonal(dim1=1, dim2=2)[:, : self.outputs]
-        return {"own_given": own.mean(1), "other_given": (given.sum(2) - own).mean(1)}
+        other = given.sum(2) - own
+        each = dict(zip(("first_given", "second_given"), other.unbind(1), strict=False))
+        return {"own_given": own.mean(1), "other_given": other.mean(1), **each}
 
     def _gradients(self, points: Tensor) -> dict[str, Tensor]:
         points = points.repeat(self.replicas, 1, 1).requires_grad_()
@@ -119,7 +122,7 @@ def measured(asked: InformationMeasurement, trained: Trained, progress: Progress
             found = program.information(asked.values)
             rows += [
                 {"setting": recipe.task.setting, "outputs": recipe.outputs, "seed": seed, "step": step}
-                | {name: found[name][index] for name in MEASURED}
+                | {name: values[index] for name, values in found.items()}
                 for index, seed in enumerate(trained.seeds)
             ]
             progress(done + 1, len(trained.steps))

@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rote.claims import Assertion, Claim, above, below
+from rote.claims import Assertion, Claim, Group, above, all_of, any_of, at_most, below
 from rote.config import at_least
 from rote.laboratory import Study, StudyConfig, studies
 from rote.models import MLPConfig
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
-from rote.studies.resistance import plane_tables as measure
 from rote.studies.resistance import published
+from rote.studies.resistance.plane_tables import COMPOSITIONAL, all_tables
+from rote.studies.resistance.summaries import difference, more_in, of
 from rote.tasks.plane import PlaneTask
 from rote.training import TrainingConfig
 
@@ -92,6 +93,7 @@ class PlaneMeasurement(Measurement):
     name = "plane"
     source = published.SOURCE
     shown_seeds: int = 8  # panels of Figure 6
+    first_seed: int = 0  # of those shown
     grid: int = 41  # points per side of a boundary picture
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
@@ -124,6 +126,21 @@ class PlaneConfig(StudyConfig):
         return [as_published, *controls, passes]
 
 
+def _first_step_decides(step: str, setting: str) -> Group:
+    """Both parts of what the source says of the first step, with one meaning of a step."""
+    later = difference(setting, "loss_1", "loss_end")
+    return all_of(
+        Assertion(
+            f"Loss that step 1 takes off minus what all later ones do, {step}, nats",
+            difference(setting, "loss_0", "loss_1") - later, above(0),
+        ),
+        Assertion(
+            f"Share of the corner that changes class between step 1 and the end, {step}",
+            of(setting, "moved_since_step_1"), below(0.5), scale="unit",
+        ),
+    )  # fmt: skip
+
+
 @studies.register("plane")
 class PlaneStudy(Study[PlaneConfig]):
     """Does a network that never saw one corner of the plane classify it by the input that decides the class?"""
@@ -151,14 +168,15 @@ class PlaneStudy(Study[PlaneConfig]):
         "quick": {},
         "paper": {"seeds": 256, "epochs": 1024},
     }
+    optional = ("shown_seeds", "grid")
     default = PlaneConfig()
 
     def jobs(self, config: PlaneConfig) -> list[Job]:
-        measurement = PlaneMeasurement(config.shown_seeds, config.grid)
-        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(range(config.seeds))]
+        measurement = PlaneMeasurement(config.shown_seeds, config.first_seed, config.grid)
+        return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: PlaneConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        return measure.all_tables(measured)
+        return all_tables(measured)
 
     claims = (
         Claim(
@@ -167,71 +185,66 @@ class PlaneStudy(Study[PlaneConfig]):
             published.SEEDS_NOT_COMPOSITIONAL,
             (
                 Assertion(
-                    "Share of seeds that get 99 % of the held-out corner right",
-                    lambda tables: measure.compositional_seeds(tables, "redundant"), below(0.1, at_all=0.5),
+                    "Wrong share of the held-out corner", of("redundant", "corner_wrong"), above(COMPOSITIONAL),
+                    seeds="nearly all", scale="unit",
                 ),
                 Assertion(
-                    "The same with X2 made random", lambda tables: measure.compositional_seeds(tables, "random"),
-                    above(0.25), role="control",
+                    "Wrong share of the corner with random X2: as good as none",
+                    of("random", "corner_wrong"), at_most(COMPOSITIONAL), role="report", scale="unit",
                 ),
                 Assertion(
-                    "The same with X2 uninformative and the corner unseen",
-                    lambda tables: measure.compositional_seeds(tables, "narrow"), above(0.25), role="contrast",
+                    "Wrong share of the corner with uninformative X2 and the corner unseen: as good as none",
+                    of("narrow", "corner_wrong"), at_most(COMPOSITIONAL), role="report", scale="unit",
                 ),
             ),
+            remark="The source shows pictures of a few seeds and no measure. Ours: a network has found the "
+            "compositional solution when it gets at least 99 % of the corner right.",
         ),
         Claim(
             "plane-corner", "resistance", "Section 6",
-            "After training, part of the held-out corner goes to the wrong class; the training region is learned.",
+            "After training, part of the held-out corner goes to the wrong class.",
             published.CORNER_NOT_LEARNED,
             (
                 Assertion(
                     "Wrong share of the corner minus wrong share of the training region",
-                    lambda tables: measure.excess_error(tables, "redundant"), above(0.05, at_all=0.0),
+                    difference("redundant", "corner_wrong", "seen_wrong"), above(0),
                 ),
                 Assertion(
-                    "Wrong share of the training region",
-                    lambda tables: measure.seed_mean(tables, "redundant", "seen_wrong"), below(0.05), role="control",
+                    "Wrong share of the training region", of("redundant", "seen_wrong"), below(0.05),
+                    role="condition", scale="unit",
                 ),
             ),
         ),
         Claim(
-            "plane-redundant-input", "resistance", "Sections 4 and 6",
+            "plane-redundant-input", "resistance", "Sections 6 and 7",
             "It is the redundant information in X2 that makes the network fail in the corner.",
             published.REDUNDANT_INPUT_IS_USED,
             (
                 Assertion(
                     "Wrong share of the corner: redundant minus random X2, same initial weights and X1",
-                    lambda tables: measure.against(tables, "random"), above(0.03, at_all=0.0),
+                    more_in("redundant", "random", "corner_wrong"), above(0),
                 ),
                 Assertion(
-                    "The same against uninformative X2 with the corner unseen",
-                    lambda tables: measure.against(tables, "narrow"), above(0.03, at_all=0.0),
+                    "Wrong share of the corner: redundant minus uninformative X2 with the corner unseen",
+                    more_in("redundant", "narrow", "corner_wrong"), above(0),
                 ),
             ),
-            remark="With random X2 the network also sees the corner in training; 'narrow' removes the information and "
-            "keeps the corner unseen, so only both together support the stated cause.",
+            kind="implied",
+            remark="The source trains no control on the plane. With random X2 the network also sees the corner in "
+            "training; 'narrow' removes the information and keeps the corner unseen, so only both together support the "
+            "stated cause.",
         ),
         Claim(
             "plane-first-step", "resistance", "Section 6, Figure 5",
-            "The first step already puts the boundary where it stays; afterwards the loss is low and changes little.",
+            "The first step already puts the boundary where it stays; afterwards the loss changes little.",
             published.EARLY_BOUNDARY,
             (
-                Assertion(
-                    "Share of the whole loss reduction made by step 1, a step being a pass over 250 points",
-                    lambda tables: measure.first_step_share(tables, "epochs"), above(0.8, at_all=0.5),
-                ),
-                Assertion(
-                    "The same, a step being one update of ten points",
-                    lambda tables: measure.first_step_share(tables, "redundant"), above(0.8, at_all=0.5),
-                    role="contrast",
-                ),
-                Assertion(
-                    "Share of the corner that changes class between step 1 (a pass) and the end",
-                    lambda tables: measure.seed_mean(tables, "epochs", "moved_since_step_1"), below(0.1, at_all=0.25),
+                any_of(
+                    _first_step_decides("a step being a pass over 250 points", "epochs"),
+                    _first_step_decides("a step being one update of ten points", "redundant"),
                 ),
             ),
-            remark="The source does not say what a step is. One update is too little for any of this; the verdict "
-            "takes the reading most favorable to the claim, the Playground's pass over the data.",
+            remark="The source does not say what a step is: both readings are judged, each as a whole. Sizes are the "
+            "most lenient that the words allow: most of the loss, most of the corner.",
         ),
     )  # fmt: skip

@@ -1,11 +1,11 @@
-"""The tables of the plane, and the numbers on which its claims are judged: one value per seed."""
+"""The tables of the plane."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rote.claims import Estimate, Tables, mean, paired_difference, proportion
+from rote.claims import mean, proportion
 from rote.laboratory.aggregate import band, grouped, interval_columns
 from rote.store import Column, Table
 from rote.studies.resistance import published
@@ -24,7 +24,8 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
     """The study's tables, from the collected ones of its runs."""
     seeds, dynamics, boundaries = tables["seeds"], tables["dynamics"], tables["boundaries"]
     drawn = [row for row in boundaries.records() if row["setting"] != "epochs"]
-    over_training = [row for row in drawn if row["seed"] == 0]
+    first = min(row["seed"] for row in drawn)
+    over_training = [row for row in drawn if row["seed"] == first]
     last = max(row["step"] for row in over_training)
     by_seed = [row for row in drawn if row["step"] == last]
     return [
@@ -33,7 +34,7 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
         Table.make(
             "boundaries-over-training", "Decision boundary over training, one seed", boundaries.columns,
             over_training, place="Figure 5", figure="plane-boundaries", details=True,
-            note=f"Seed 0 of each setting, after so many updates. {SETTINGS}",
+            note=f"Seed {first} of each setting, after so many updates. {SETTINGS}",
         ),
         Table.make(
             "boundaries-by-seed", f"Decision boundaries after {last} steps, by seed", boundaries.columns, by_seed,
@@ -51,9 +52,9 @@ def all_tables(tables: Mapping[str, Table]) -> list[Table]:
 def _outcome(seeds: Table) -> Table:
     rows = []
     for setting in PARTS:
-        wrong = seed_mean({"seeds": seeds}, setting, "corner_wrong")
-        learned = seed_mean({"seeds": seeds}, setting, "seen_wrong")
-        share = compositional_seeds({"seeds": seeds}, setting)
+        mine = seeds.where(setting=setting)
+        wrong, learned = (mean(mine.column(name), bounds=(0.0, 1.0)) for name in ("corner_wrong", "seen_wrong"))
+        share = proportion(sum(value <= COMPOSITIONAL for value in mine.column("corner_wrong")), len(mine.rows))
         said = {"redundant": published.SEEDS_NOT_COMPOSITIONAL, "epochs": published.SEEDS_NOT_COMPOSITIONAL}
         rows.append(
             {
@@ -73,13 +74,9 @@ def _outcome(seeds: Table) -> Table:
         *interval_columns("compositional"),
     )
     return Table.make(
-        "outcome",
-        "What the networks make of the corner they never saw",
-        columns,
-        rows,
-        place="Section 6",
+        "outcome", "What the networks make of the corner they never saw", columns, rows, place="Section 6",
         note=SETTINGS,
-    )
+    )  # fmt: skip
 
 
 def _data() -> Table:
@@ -119,31 +116,3 @@ def _training_curves(dynamics: Table) -> Table:
         "training", "Loss and accuracy over training", columns, rows,
         place="Section 6", figure="plane-training", details=True, note=f"Bands: 95 % intervals. {SETTINGS}",
     )  # fmt: skip
-
-
-def compositional_seeds(tables: Tables, setting: str) -> Estimate:
-    wrong = tables["seeds"].where(setting=setting).column("corner_wrong")
-    return proportion(sum(share <= COMPOSITIONAL for share in wrong), len(wrong))
-
-
-def excess_error(tables: Tables, setting: str) -> Estimate:
-    rows = tables["seeds"].where(setting=setting)
-    return paired_difference(rows.column("corner_wrong"), rows.column("seen_wrong"))
-
-
-def seed_mean(tables: Tables, setting: str, column: str) -> Estimate:
-    return mean(tables["seeds"].where(setting=setting).column(column), bounds=(0.0, 1.0))
-
-
-def against(tables: Tables, control: str) -> Estimate:
-    seeds = tables["seeds"]
-    return paired_difference(
-        seeds.where(setting="redundant").column("corner_wrong"), seeds.where(setting=control).column("corner_wrong")
-    )
-
-
-def first_step_share(tables: Tables, setting: str) -> Estimate:
-    """Over the seeds that learned anything: of a loss that did not fall there is no share."""
-    rows = tables["seeds"].where(setting=setting).records()
-    learned = [row for row in rows if row["loss_end"] < row["loss_0"]]
-    return mean([(row["loss_0"] - row["loss_1"]) / (row["loss_0"] - row["loss_end"]) for row in learned])

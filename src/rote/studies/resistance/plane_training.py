@@ -122,7 +122,7 @@ def measured(asked: PlaneMeasurement, trained: Trained, progress: Progress, devi
             program.model.load_state_dict(trained.weights(update))
             rows.append({"step": at[update], **program.accuracy()})
             classes.append(program.corner_classes())
-            shown = asked.shown_seeds if update == reached[-1] else 1
+            shown = asked.first_seed + (asked.shown_seeds if update == reached[-1] else 1)
             pictures += _picture_rows(labels, at[update], points, program.probabilities(points), shown)
             progress(done + 1, len(reached))
     moved = (classes[min(1, len(classes) - 1)] != classes[-1]).double().mean(1).tolist()

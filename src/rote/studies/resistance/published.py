@@ -1,4 +1,4 @@
-"""What source 001 says, in one place. Its figures carry no numbers in the text, so its claims are compared in words."""
+"""What source 001 says, in its own words and in one place. Its figures carry no numbers in the text."""
 
 from rote.claims import Source
 
@@ -14,17 +14,23 @@ SOURCE = Source(
 }""",
 )
 
-SEEDS_NOT_COMPOSITIONAL = "no seed shown is compositional"  # Figure 6
-CORNER_NOT_LEARNED = "the trained model does not have good compositionality"  # section 6
-EARLY_BOUNDARY = "boundary in place after step 1, then low loss and a stable boundary"  # section 6, Figure 5
-REDUNDANT_INPUT_IS_USED = "the redundant input is used although the class does not need it"  # sections 4 and 6
-TRAINS_FASTER = "training accuracy improves faster in the first setting than in the second"  # section 5.1, Figure 3a
-LARGER_GAP = "the gap of training and test accuracy is significantly larger in the first setting"  # section 5.1
-# Propositions 1, 2, 3 and 4, and 5 of section 4.
-GRADIENT_AND_INFORMATION = "I(X; Y) > 0 if and only if dY/dX is not zero"
-LOSS_AND_INFORMATION = "when the loss is reduced, I(prediction; class) increases, so I(X; prediction) > 0"
-INPUT_MOVES_PREDICTION = "an input with information to reduce the loss moves the prediction"
-OUTPUTS_ARE_ENTANGLED = "an output also depends on the other outputs' inputs where these reduce the loss"
-# Section 5.2, Figure 3b: SCAN.
-SCAN_TRAINS_FASTER = "training accuracy increases faster in early training (steps 10-25) in the first setting"
-SCAN_LARGER_GAP = "the gap of training and test accuracy is significantly larger in the first setting"
+SEEDS_NOT_COMPOSITIONAL = "with different random seeds 'the trained model do not have compositionality'"  # Figure 6
+CORNER_NOT_LEARNED = "'the trained model does not have good compositionality'"
+EARLY_BOUNDARY = (
+    "the samples 'push the updated boundary in step 1 to the middle of upper right area. In the following steps, the "
+    "loss is low and do not change much, so that the boundary remains stable'"
+)
+REDUNDANT_INPUT_IS_USED = "gradient descent 'tends to use all possible and redundant information from input'"
+TRAINS_FASTER = "'The training accuracy improves faster in the first setting than in the second one'"
+LARGER_GAP = "in the first setting the gap 'is significantly larger than that in the second setting'"
+# Propositions 1, 2 with its assumption, 3 and 4, and 5.
+GRADIENT_AND_INFORMATION = "I(X; Y) > 0 if and only if dY/dX is not 0"
+LOSS_AND_INFORMATION = (
+    "'we assume that when it is reduced', the prediction 'moves closer to Y, and increases the mutual information'"
+)
+INPUT_MOVES_PREDICTION = "if an input 'has information to reduce loss', the derivative by it is not 0"
+OUTPUTS_ARE_ENTANGLED = (
+    "if X_j 'has information to reduce loss' through the change of Y_i, the derivative of Y_i by X_j is not 0"
+)
+SCAN_TRAINS_FASTER = "'increases faster during the early training (steps 10-25) in the first setting'"
+SCAN_LARGER_GAP = "the gap 'is significantly larger in the first setting than in the second setting'"

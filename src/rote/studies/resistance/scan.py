@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rote.claims import Assertion, Claim, Estimate, Tables, above, below, paired_difference
+from rote.claims import Assertion, Claim, above, below, inside
 from rote.config import at_least
 from rote.laboratory import Study, StudyConfig, studies
 from rote.models import TranslatorConfig
@@ -18,7 +18,7 @@ from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurement
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
 from rote.studies.resistance import published, scan_tables
-from rote.studies.resistance.summaries import seed_mean, since_untrained
+from rote.studies.resistance.summaries import difference, more_in, of
 from rote.tasks.scan import SplitName
 from rote.tasks.scan_examples import ScanTask, Setting
 from rote.training import TrainingConfig
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SETTINGS: tuple[Setting, ...] = ("original", "random", "replaced")  # A, B as in section 5.2, B as in appendix B
 RECORDED = (0, *range(5, 50, 5), *range(50, 100, 10))  # then every 50 steps
+SYNTAX_FROM_WORD = "I(syntax of the answer; action word | syntax of the command)"
 INFORMED = (0, 5, 10, 15, 20, 25, 30, 50, 100, 200, 300, 400, 600, 800, 1000, 1200, 1400, 1600, 1800)
 
 
@@ -115,7 +116,6 @@ class ScanMeasurement(Measurement):
 
 @dataclass(frozen=True)
 class ScanConfig(StudyConfig):
-    seeds: int = 5
     model: TranslatorConfig = field(default_factory=TranslatorConfig)
     training: TrainingConfig = field(default_factory=training)
     split: SplitName = "addprim_jump"
@@ -169,7 +169,7 @@ class ScanJumpStudy(Study[ScanConfig]):
 
     def jobs(self, config: ScanConfig) -> list[Job]:
         measurement = ScanMeasurement(config.probes)
-        groups = zip(*(config.recipe(setting).jobs(range(config.seeds)) for setting in SETTINGS), strict=True)
+        groups = zip(*(config.recipe(setting).jobs(config.seed_numbers) for setting in SETTINGS), strict=True)
         return [measurement.of(job) for group in groups for job in group]  # all settings of a few seeds, then more
 
     def tables(self, config: ScanConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
@@ -183,23 +183,23 @@ class ScanJumpStudy(Study[ScanConfig]):
             (
                 Assertion(
                     "Training accuracy at step 25: A minus B, same initial weights and lines",
-                    lambda tables: against(tables, "random", "train_25"), above(0.05, at_all=0.0),
+                    more_in("original", "random", "train_25"), above(0),
                 ),
                 Assertion(
-                    "The same without the copies of 'jump', a tenth of the training lines",
-                    lambda tables: against(tables, "random", "combined_25"), above(0.01, at_all=0.0), role="control",
+                    "Training accuracy at step 25 without the copies of 'jump', a tenth of the lines: A minus B",
+                    more_in("original", "random", "combined_25"), above(0), role="rival",
                 ),
                 Assertion(
                     "Training accuracy, mean over steps 10 to 25: A minus B",
-                    lambda tables: against(tables, "random", "train_early"), above(0.0), role="contrast",
+                    more_in("original", "random", "train_early"), above(0), role="report",
                 ),
                 Assertion(
                     "Without copies, mean over steps 100 to 150: A minus B",
-                    lambda tables: against(tables, "random", "combined_middle"), above(0.0), role="contrast",
+                    more_in("original", "random", "combined_middle"), above(0), role="report",
                 ),
                 Assertion(
                     "Without copies, mean over steps 100 to 150: A minus B as in appendix B",
-                    lambda tables: against(tables, "replaced", "combined_middle"), above(0.0), role="contrast",
+                    more_in("original", "replaced", "combined_middle"), above(0), role="report",
                 ),
             ),
             remark="If A is ahead only by the copies of 'jump', it has learned one command that makes up a tenth of "
@@ -207,67 +207,62 @@ class ScanJumpStudy(Study[ScanConfig]):
         ),
         Claim(
             "scan-gap", "resistance", "Section 5.2, Figure 3b",
-            "At the end the gap between training and test accuracy is much larger in setting A than in B.",
+            "At the end the gap between training and test accuracy is larger in setting A than in B.",
             published.SCAN_LARGER_GAP,
             (
                 Assertion(
-                    "Training minus test accuracy at the end: A minus B",
-                    lambda tables: against(tables, "random", "gap"), above(0.5, at_all=0.1),
+                    "Training minus test accuracy at the end: A minus B", more_in("original", "random", "gap"),
+                    above(0),
                 ),
                 Assertion(
-                    "Training minus test accuracy at the end in B", lambda tables: seed_mean(tables, "random", "gap"),
-                    below(0.1), role="control",
+                    "Training accuracy at the end in A", of("original", "train"), above(0.5), role="condition",
+                    scale="unit",
                 ),
                 Assertion(
-                    "The same in B as in appendix B", lambda tables: seed_mean(tables, "replaced", "gap"), below(0.1),
-                    role="contrast",
+                    "Training minus test accuracy at the end in B", of("random", "gap"), inside(-0.1, 0.1),
+                    role="condition",
                 ),
                 Assertion(
-                    "Training accuracy at the end in A", lambda tables: seed_mean(tables, "original", "train"),
-                    above(0.5), role="control",
+                    "Training minus test accuracy at the end in B as in appendix B", of("replaced", "gap"),
+                    inside(-0.1, 0.1), role="report",
                 ),
             ),
+            remark="Figure 3 calls training and test 'close' in B: within 0.1, the share of the training lines that "
+            "copies of one command make up.",
         ),
         Claim(
             "scan-redundant-word", "resistance", "Section 4.3, proposition 5; section 5.2",
-            "In setting A the syntax of the answer comes to depend on the action word early in training, and stays so.",
+            "In setting A the syntax of the answer depends more on the action word early in training, and stays so.",
             published.OUTPUTS_ARE_ENTANGLED,
             (
                 Assertion(
-                    "I(syntax of the answer; action word | syntax of the command), mean over steps 10 to 25, bits: "
-                    "A minus B", lambda tables: against(tables, "random", "syntax_word_early"), above(0.1, at_all=0.0),
+                    f"{SYNTAX_FROM_WORD}, mean over steps 10 to 25, bits: A minus B",
+                    more_in("original", "random", "syntax_word_early"), above(0),
                 ),
                 Assertion(
-                    "The same at the end", lambda tables: against(tables, "random", "syntax_word"),
-                    above(0.3, at_all=0.0),
+                    f"{SYNTAX_FROM_WORD} at the end, bits: A minus B", more_in("original", "random", "syntax_word"),
+                    above(0),
                 ),
                 Assertion(
-                    "The same in A: end minus untrained",
-                    lambda tables: since_untrained(tables, "original", "syntax_word"), above(0.0), role="contrast",
+                    f"{SYNTAX_FROM_WORD} at the end without 'jump', bits: A minus B",
+                    more_in("original", "random", "syntax_word_others"), above(0), role="rival",
                 ),
                 Assertion(
-                    "The same in B: end minus untrained",
-                    lambda tables: since_untrained(tables, "random", "syntax_word"), below(0.0), role="contrast",
+                    f"{SYNTAX_FROM_WORD} in A: end minus untrained",
+                    difference("original", "syntax_word", "syntax_word_0"), above(0), role="report",
                 ),
                 Assertion(
-                    "At the end, of the words without 'jump': A minus B",
-                    lambda tables: against(tables, "random", "syntax_word_others"), above(0.0), role="contrast",
+                    f"{SYNTAX_FROM_WORD} in B: end minus untrained",
+                    difference("random", "syntax_word", "syntax_word_0"), below(0), role="report",
                 ),
                 Assertion(
-                    "Gradient by action words over that by the other words at the end: A minus B",
-                    lambda tables: against(tables, "random", "ratio"), above(0.0), role="contrast",
+                    "Gradient by action words over that by the other words at the end: A over B",
+                    of("original", "ratio").log_ratio(of("random", "ratio")), above(0), role="report", scale="log",
                 ),
             ),
+            kind="implied",
             remark="What an untrained model says depends on every word, so growth from there means little; what "
-            "training does differently in A is the test. 0.81 bits at the end mean that one word of four, 'jump', gets "
-            "a syntax of its own.",
+            "training does differently in A is the test. Where only 'jump' gets a syntax of its own, at most "
+            "H(1/4) bits can come of it.",
         ),
     )  # fmt: skip
-
-
-def against(tables: Tables, control: str, column: str) -> Estimate:
-    """A minus another setting, seed by seed."""
-    seeds = tables["seeds"]
-    return paired_difference(
-        seeds.where(setting="original").column(column), seeds.where(setting=control).column(column)
-    )

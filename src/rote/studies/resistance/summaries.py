@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, variance
+from typing import Any
 
-from rote.claims import Estimate, Tables, mean, paired_difference
+from rote.claims import PerSeed, column
 from rote.laboratory.aggregate import Row, band, grouped, interval_columns
 from rote.store import Column, Table
 
@@ -19,15 +20,19 @@ def average(values: Iterable[float | None]) -> float | None:
     return fmean(found) if found else None
 
 
-def seed_mean(tables: Tables, setting: str, column: str) -> Estimate:
-    """The mean over the networks of a setting."""
-    return mean(tables["seeds"].where(setting=setting).column(column))
+def of(setting: str, name: str, **labels: Any) -> PerSeed:
+    """A column of every network of a setting."""
+    return column("seeds", name, setting=setting, **labels)
 
 
-def since_untrained(tables: Tables, setting: str, column: str) -> Estimate:
-    """What the networks of a setting have at the end minus what they had before training."""
-    rows = tables["seeds"].where(setting=setting)
-    return paired_difference(rows.column(column), rows.column(f"{column}_0"))
+def more_in(setting: str, control: str, name: str, **labels: Any) -> PerSeed:
+    """What the networks of a setting have more than those of another, which began with the same weights."""
+    return of(setting, name, **labels) - of(control, name, **labels)
+
+
+def difference(setting: str, name: str, other: str, **labels: Any) -> PerSeed:
+    """One column minus another, of the same networks."""
+    return of(setting, name, **labels) - of(setting, other, **labels)
 
 
 def over_training(
