@@ -1,8 +1,9 @@
 """What the command line is made of: its commands, their words, and how results look in a terminal."""
 
+from rote.commands.claims import Claims
 from rote.commands.connectivity import Connectivity
 from rote.commands.exploring import Explore
-from rote.commands.outcomes import Cite, Claims, Report
+from rote.commands.outcomes import Cite, Report
 from rote.commands.reproducing import Reproduce
 from rote.commands.runs import Runs
 from rote.commands.study import List, Run, Show

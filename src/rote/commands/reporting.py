@@ -11,9 +11,12 @@ from typing import Any
 from rote.claims import Source, Verdict
 from rote.config import dotted
 from rote.errors import DamagedFileError, UsageError
-from rote.laboratory import Study, latest_run, ledger, studies
+from rote.laboratory import Entry, Study, latest_runs, ledger, studies
 from rote.laboratory.kept_results import Kept, kept_in, used
-from rote.laboratory.ledger import judged
+from rote.laboratory.laboratory import cores
+from rote.laboratory.ledger import Body, body_of, entries_of, judged
+from rote.laboratory.scale import scale_of
+from rote.laboratory.settling import Settling
 from rote.laboratory.study import ordered_names
 from rote.laboratory.study_run import StudyRun
 from rote.report import Section, build, first_page, source_page, study_page
@@ -28,33 +31,39 @@ def write_report(
     out: Path,
     *,
     preset: str | None = None,
-    verdicts: Sequence[Verdict] | None = None,
+    entries: Sequence[Entry] | None = None,
     left_out: list[str] | None = None,
     read: dict[Path, StudyRun] | None = None,
 ) -> Path:
-    """The report of everything in the store; returns the path of its first page. ``verdicts``: its ledger, if known.
-    ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder."""
+    """The report of everything in the store, beside what comes with Rote; returns the path of its first page.
+
+    Of each study the run nearest to the source's scale is shown, or the one of ``preset``. ``entries``: the ledger, if
+    known. ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder."""
     sections = []
     read = {} if read is None else read
-    verdicts = tuple(ledger(store, preset, left_out, read) if verdicts is None else verdicts)
+    entries = ledger(store, left_out, read) if entries is None else entries
     listed = store.runs()
     folders = {row.id: store.root / row.folder for row in listed if row.status not in UNREAD}
     for name in ordered_names():
         study = studies[name]()
-        run = latest_run(store, study, preset, listed, left_out, read)
+        runs = latest_runs(store, study, listed, left_out, read)
+        run = next((run for run in runs if preset in (None, run.record.request.preset)), None)
         if run is not None:
-            own = tuple(item for item in verdicts if item.study == name)
-            sections.append(section_of(study, run, own, (run.record, *used(run.record, folders))))
-    return build(sections, verdicts, out, sources=[studies[name].source for name in ordered_names()])
+            sections.append(section_of(study, run, (run.record, *used(run.record, folders))))
+    settling = Settling(store, cores())
+    return build(
+        sections, entries, out, sources=[studies[name].source for name in ordered_names()],
+        settling={entry.claim.id: told for entry in entries if (told := settling(entry))},
+    )  # fmt: skip
 
 
 def write_kept_report(kept: Path, out: Path, left_out: list[str] | None = None) -> Path:
     """The report of the results that were kept under a folder."""
     results = kept_results(kept, left_out)
-    sections = [section for result in results.values() for section in result.pages.values()]
-    verdicts = tuple(verdict for result in results.values() for verdict in result.verdicts)
+    sections = [page.section for result in results.values() for page in result.pages.values()]
+    entries = [entry for result in results.values() for entry in result.entries]
     command = f"rote report --kept {kept}"
-    return build(sections, verdicts, out, sources=[result.source for result in results.values()], command=command)
+    return build(sections, entries, out, sources=[result.source for result in results.values()], command=command)
 
 
 def write_pages(kept: Path, out: Path | None = None, left_out: list[str] | None = None) -> Path:
@@ -66,12 +75,25 @@ def write_pages(kept: Path, out: Path | None = None, left_out: list[str] | None 
     for folder, result in results.items():
         notes = kept / folder / "notes.md"
         text = read_regular(notes).decode(errors="replace") if notes.exists() else ""
-        _write(out / folder / "README.md", source_page(result.source, text, result.pages))
-        for path, section in result.pages.items():
-            _write(out / folder / path, study_page(section, result.left_out[path]))
-    index = {f"{folder}/README.md": (result.source, result.verdicts) for folder, result in results.items()}
+        _write(out / folder / "README.md", source_page(result.source, text, result.sections, result.entries))
+        for path, page in result.pages.items():
+            _write(out / folder / path, study_page(page.section, page.verdicts, page.left_out))
+    index = {
+        f"{folder}/README.md": (result.source, list(result.sections.values()), result.entries)
+        for folder, result in results.items()
+    }
     _write(out / "README.md", first_page(index))
     return out / "README.md"
+
+
+@dataclass(frozen=True)
+class KeptPage:
+    """One kept run of a study."""
+
+    section: Section
+    body: Body
+    verdicts: tuple[Verdict, ...]  # of this run alone
+    left_out: tuple[str, ...]  # tables that were too long
 
 
 @dataclass
@@ -79,12 +101,23 @@ class KeptResults:
     """What was kept of one source, by path of its page: those in subfolders were run with other settings."""
 
     source: Source
-    pages: dict[str, Section] = field(default_factory=dict)
-    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pages: dict[str, KeptPage] = field(default_factory=dict)
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(verdict for path, section in self.pages.items() if "/" not in path for verdict in section.verdicts)
+    def sections(self) -> dict[str, Section]:
+        return {path: page.section for path, page in self.pages.items()}
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The claims of its studies over all scales that were kept."""
+        names = dict.fromkeys(page.section.study for page in self.pages.values())
+        return [
+            entry
+            for name in names
+            for entry in entries_of(
+                studies[name](), [page.body for page in self.pages.values() if page.section.study == name]
+            )
+        ]
 
 
 def kept_results(folder: Path, left_out: list[str] | None = None) -> dict[str, KeptResults]:
@@ -94,7 +127,8 @@ def kept_results(folder: Path, left_out: list[str] | None = None) -> dict[str, K
     for kept in kept_in(folder, left_out):
         try:
             study = studies[kept.record.request.study]()
-            section = section_of(study, kept, tuple(judged(study, kept, left_out)), (kept.record, *kept.runs))
+            body = body_of(study, kept, "kept", left_out)
+            section = section_of(study, kept, (kept.record, *kept.runs))
         except UsageError as error:  # no such study, or none with these settings
             if left_out is None:
                 raise
@@ -103,9 +137,7 @@ def kept_results(folder: Path, left_out: list[str] | None = None) -> dict[str, K
         *above, page = kept.path.relative_to(folder).with_suffix(".md").parts
         source_folder, *below = [*(above or [study.source.name]), page]
         results = found.setdefault(source_folder, KeptResults(study.source))
-        path = "/".join(below)
-        results.pages[path] = section
-        results.left_out[path] = kept.left_out
+        results.pages["/".join(below)] = KeptPage(section, body, tuple(judged(study, body)), kept.left_out)
     if left_out and not found:
         raise DamagedFileError(f"Of {folder} everything is left out: {left_out[0]}")
     if not found:
@@ -123,9 +155,7 @@ def check_report_folder(out: Path) -> None:
     check_replaceable(out.expanduser().resolve())
 
 
-def section_of(
-    study: Study[Any], summary: FinishedRun | Kept, verdicts: tuple[Verdict, ...], records: Sequence[Record]
-) -> Section:
+def section_of(study: Study[Any], summary: FinishedRun | Kept, records: Sequence[Record]) -> Section:
     """``records``: of the study's run and of those that it was made from, as far as they are still in the store."""
     record = summary.record
     runs = tuple(dict.fromkeys((summary.id, *record.uses, *(one.request.id for one in records))))
@@ -137,12 +167,11 @@ def section_of(
         source=study.source,
         place=study.place,
         about=study.about,
-        preset=record.request.preset,
+        scale=scale_of(study, record.request.config),
         seeds=len(record.request.seeds),
         config=_as_set(record.request.config),  # also of a kept result whose study has other keys now
         command=shlex.join(words),
         tables=tuple(summary.tables().values()),
-        verdicts=verdicts,
         runs=runs,
         seconds=sum(one.seconds for one in records),
         environment=record.environment,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ from rote.commands.study import studies_of
 from rote.errors import RoteError, RunFailedError
 
 if TYPE_CHECKING:
-    from rote.laboratory import StudyResult
+    from rote.laboratory import Entry, StudyResult
     from rote.laboratory.study_run import StudyRun
     from rote.store import Store
 
@@ -47,6 +47,9 @@ class Reproduce:
         Positional[tuple[str, ...]], option("[SOURCE ...]", "By name or number: resistance, or 001. Default: all.")
     ] = ()
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
+    fresh: Annotated[
+        bool, option(None, "On seeds that are new to the registered criteria, so that the verdicts confirm or refute.")
+    ] = False
     out: Annotated[Path, arg(metavar="DIR", help="Where the report goes.")] = Path("report")
     workers: Workers = None
     cluster: Cluster = None
@@ -56,14 +59,12 @@ class Reproduce:
 
     def __call__(self) -> int:
         from rote.commands.reporting import check_report_folder, write_report
-        from rote.commands.terminal import show_verdicts
-        from rote.laboratory import Display, Laboratory, ledger, studies
+        from rote.laboratory import Display, Laboratory, ledger
 
-        names = studies_of(self.sources)
+        names = self._names()
         store, console = open_store(self.store), err_console()
         # What would be refused later is refused now, not after the training.
-        for name in names:
-            studies[name]().resolve(self.preset, {})
+        self._check(names)
         check_report_folder(self.out)
         lab = Laboratory(store, workers=self.workers, cluster=self.cluster, device=self.device)
         lab.check()
@@ -84,16 +85,43 @@ class Reproduce:
         console.print(agenda.begin(), markup=False, highlight=False)
         with Display(console) as display:
             lab = Laboratory(store, workers=self.workers, cluster=self.cluster, device=self.device, display=display)
-            lab.run_studies(names, self.preset, told)
+            lab.run_studies(names, self.preset, told, fresh=self.fresh)
         left_out: list[str] = []
-        verdicts = ledger(store, self.preset, left_out, read)
-        show_verdicts(out_console(), [verdict for verdict in verdicts if verdict.study in names])
-        page = write_report(store, self.out, preset=self.preset, verdicts=verdicts, left_out=left_out, read=read)
+        entries = ledger(store, left_out, read)
+        self._tell(store, [entry for entry in entries if entry.study in names])
+        page = write_report(store, self.out, preset=self.preset, entries=entries, left_out=left_out, read=read)
         out_console().print(f"Report: {page}", markup=False, soft_wrap=True)
         code = tell_left_out(left_out)
         if failed:
             raise RunFailedError(f"Failed: {', '.join(failed)}. See: rote runs list --status failed")
         return code
+
+    def _names(self) -> list[str]:
+        """The studies to run; on fresh seeds those that have something to confirm."""
+        from rote.laboratory import studies
+        from rote.laboratory.fresh import to_confirm
+
+        names = studies_of(self.sources)
+        return [name for name in names if to_confirm(studies[name]())] if self.fresh else names
+
+    def _check(self, names: Sequence[str]) -> None:
+        from rote.laboratory import studies
+        from rote.laboratory.fresh import fresh_overrides
+
+        for name in names:
+            study = studies[name]()
+            study.resolve(self.preset, fresh_overrides(study)[0] if self.fresh else {})
+
+    def _tell(self, store: Store, entries: Sequence[Entry]) -> None:
+        from rote.commands.claims_terminal import show_ledger
+        from rote.laboratory.changes import changes
+
+        console = out_console()
+        show_ledger(console, entries)
+        if changed := changes(store, entries):
+            console.print("\nOtherwise than the last time:", style="bold")
+            for line in changed:
+                console.print(f"  {line}", markup=False, highlight=False)
 
 
 @dataclass

@@ -45,9 +45,10 @@ class Run:
         Positional[tuple[str, ...]], option("[KEY=VALUE ...]", "Settings to change. See: rote show STUDY.")
     ] = ()
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
-    seeds: Annotated[
-        int | None, option("N", "Number of random seeds, counted from 0. Default: as the preset says.")
-    ] = None
+    seeds: Annotated[int | None, option("N", "Number of random seeds. Default: as the preset says.")] = None
+    fresh: Annotated[
+        bool, option(None, "On seeds that are new to the registered criteria, so that the verdicts confirm or refute.")
+    ] = False
     workers: Workers = None
     cluster: Cluster = None
     device: Device = "auto"
@@ -64,11 +65,13 @@ class Run:
             if "seeds" in overrides:
                 raise UsageError(f"Seeds are given twice: --seeds {self.seeds} and seeds={overrides['seeds']}.")
             overrides["seeds"] = self.seeds
+        if self.fresh and "first_seed" in overrides:
+            raise UsageError("'--fresh' chooses the first seed: leave out first_seed=.")
         with Display(err_console()) as display:
             lab = Laboratory(
                 open_store(self.store), workers=self.workers, cluster=self.cluster, device=self.device, display=display
             )
-            result = lab.run(self.study, self.preset, overrides)
+            result = lab.run(self.study, self.preset, overrides, fresh=self.fresh)
         show_result(result, as_json=self.json)
         return tell_left_out(result.left_out)
 
@@ -189,13 +192,15 @@ def studies_of(sources: tuple[str, ...]) -> list[str]:
 
 
 def show_result(result: StudyResult, *, as_json: bool) -> None:
-    from rote.claims import verdict_rows
-    from rote.commands.terminal import show_tables, show_verdicts
+    from rote.commands.claims_terminal import show_verdicts
+    from rote.commands.terminal import show_tables
+    from rote.laboratory.tally import verdict_row
 
     tables = result.run.tables()
     if as_json:
         found = {name: table.records() for name, table in tables.items()}
-        print_json({"run": result.run.id, "verdicts": verdict_rows(result.verdicts), "tables": found})
+        verdicts = [{"claim": verdict.claim.id, **verdict_row(verdict)} for verdict in result.verdicts]
+        print_json({"run": result.run.id, "verdicts": verdicts, "tables": found})
         return
     console = out_console()
     show_tables(console, tables.values())

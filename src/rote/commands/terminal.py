@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from rote.claims import OUTCOMES, Estimate, Verdict
+from rote.claims import Estimate
 from rote.commands.arguments import NARROWEST
 from rote.laboratory import Study
 from rote.laboratory.estimates import Expectation, in_words
 from rote.printable import printable
 from rote.store import Listed, Record, Table
-
-LINE = 100  # columns of a claim
-STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "inconclusive": "magenta"}
 
 
 class PrintableConsole(Console):
@@ -51,57 +46,6 @@ def show_tables(console: Console, tables: Iterable[Table]) -> None:
                 console.print(part, highlight=False)
             if table.note:
                 console.print(table.note, markup=False, style="dim")
-
-
-def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
-    """The ledger for people: what was claimed, what was published, what we found."""
-    for verdict in verdicts:
-        claim = verdict.claim
-        heading = Text(f"{verdict.outcome.upper():<15}", style=STYLES.get(verdict.outcome, "dim"))
-        preset = f", preset {verdict.preset}" if verdict.preset else ""
-        heading.append(f" {claim.id}  ({claim.source}, {claim.place}{preset})", style="not bold default")
-        console.print(heading)
-        lines = [claim.statement, f"published: {claim.published}"]
-        lines += [
-            f"ours: {item.label}: {interval(item.estimate)}, n = {item.estimate.n}, expected {item.expected}"
-            + ("" if item.role == "main" else f" ({item.role})")
-            for item in verdict.evidence
-        ]
-        if verdict.outcome in ("not run", "inconclusive"):
-            lines.append(verdict.reason if verdict.outcome == "not run" else verdict.settle)
-        for line in lines:
-            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False), highlight=False)
-
-
-def show_ledger(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """A line for each claim that fits 100 columns, and how many came out how, source by source."""
-    if not verdicts:
-        console.print("No claim is like that.")
-        return
-    widest = max(len(verdict.claim.id) for verdict in verdicts)
-    for verdict in verdicts:
-        line = Text(f"{verdict.outcome.upper():<15}", style=STYLES.get(verdict.outcome, "dim"))
-        line.append(f"{verdict.claim.id:<{widest}}  {_first_number(verdict)}", style="not bold default")
-        line.truncate(min(LINE, console.width), overflow="ellipsis")
-        console.print(line, highlight=False)
-    console.print()
-    sources = list(dict.fromkeys(verdict.claim.source for verdict in verdicts))
-    counts = Counter((verdict.claim.source, verdict.outcome) for verdict in verdicts)
-    rows: list[dict[str, Any]] = [
-        {"source": source, **{outcome: counts[source, outcome] for outcome in OUTCOMES}} for source in sources
-    ]
-    if len(sources) > 1:
-        rows.append({"source": "all", **{name: sum(row[name] for row in rows) for name in OUTCOMES}})
-    console.print(rows_as_table(rows), highlight=False)
-    console.print("rote claims --full tells what each says, what was published and all that we measured.", style="dim")
-
-
-def _first_number(verdict: Verdict) -> str:
-    """At which scale, and what the verdict rests on first; of what was not run, how to run it."""
-    if not verdict.evidence:
-        return f"rote run {verdict.study}"
-    estimate = next(item.estimate for item in verdict.evidence if item.role == "main")
-    return f"{verdict.preset:<5}  n = {estimate.n:<3}  {interval(estimate)}"
 
 
 def show_runs(console: Console, runs: Sequence[Listed], root: Path) -> None:
@@ -198,7 +142,7 @@ def rows_as_table(rows: list[dict[str, Any]]) -> Grid:
         short = max(len(number(value)) for value in values) <= 20
         grid.add_column(Text(name), justify="right" if is_number else "left", overflow="fold", no_wrap=short)
     for row in rows:
-        grid.add_row(*(Text(number(value), style=STYLES.get(str(value), "")) for value in row.values()))
+        grid.add_row(*(Text(number(value)) for value in row.values()))
     return grid
 
 
