@@ -1,11 +1,11 @@
-"""The claims with their verdicts and the evidence for them, as the store supports them now."""
+"""The claims with their verdicts at every scale: what the store supports now, beside what comes with Rote."""
 
 from __future__ import annotations
 
 import functools
 import threading
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request
 
@@ -15,55 +15,62 @@ from rote.store.run import STUDY
 
 router = APIRouter(prefix="/api/ledger", tags=["ledger"])
 _ONE = threading.Lock()
-Preset = Literal["", "smoke", "quick", "paper"]
 
 
 @router.get("")
-def ledger(request: Request, preset: Preset = "") -> dict[str, Any]:
-    """Every claim; of the named preset, or of the most thorough that was run."""
-    return workbench(request).compute(judged, workbench(request).store, preset)
+def ledger(request: Request) -> dict[str, Any]:
+    """Every claim."""
+    return workbench(request).compute(judged, workbench(request).store)
 
 
-def judged(store: Store, preset: str) -> dict[str, Any]:
+def judged(store: Store) -> dict[str, Any]:
     """The verdicts; judged again only when a run of the store has changed."""
     state = tuple((row.folder, row.stamp) for row in store.runs() if row.part == STUDY)
     with _ONE:  # a second request waits for the first one's verdicts
-        return _judged(store.root, preset, state)
+        return _judged(store.root, state)
 
 
 @functools.lru_cache(maxsize=4)
-def _judged(root: Any, preset: str, state: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    from rote.claims import verdict_rows
+def _judged(root: Any, state: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    from rote.claims import KINDS, OUTCOMES, Register
     from rote.laboratory import ledger, studies
-    from rote.report.ledger import counts, summary
+    from rote.laboratory.laboratory import cores
+    from rote.laboratory.settling import Settling
+    from rote.laboratory.tally import multiplicity, summary
 
-    verdicts = ledger(Store(root), preset or None)
-    sources = {studies[name].source.name: studies[name].source for name in studies}
-    claims = []
-    for verdict, row in zip(verdicts, verdict_rows(verdicts), strict=True):
-        study = studies[verdict.study]
-        measured = zip(verdict.evidence, verdict.claim.assertions, strict=False)  # no evidence where it was not run
-        plots = [_plot(item, measurement) for item, measurement in measured]
-        evidence = [item | {"plot": plot} for item, plot in zip(row["evidence"], plots, strict=True)]
-        told = {"settle": verdict.settle, "remark": verdict.claim.remark, "study_title": study.title}
-        claims.append(row | told | {"evidence": evidence})
+    entries, register = ledger(Store(root)), Register.read()
+    settling = Settling(Store(root), cores())
+    sources = sorted({studies[name].source for name in studies}, key=lambda source: source.id)
     return {
         "store": str(root),
         "empty": not state,
-        "summary": summary(verdicts),
-        "counts": counts(verdicts),
-        "sources": [{"id": source.id, "name": source.name, "title": source.title} for source in _by_id(sources)],
-        "claims": claims,
+        "summary": summary(entries),
+        "multiplicity": multiplicity(entries),
+        "outcomes": list(OUTCOMES),
+        "kinds": list(KINDS),
+        "sources": [{"id": source.id, "name": source.name, "title": source.title} for source in sources],
+        "claims": [_claim(entry, register, settling(entry)) for entry in entries],
     }
 
 
-def _plot(item: Any, measurement: Any) -> dict[str, Any] | None:
-    """The estimate and its interval against what was expected, drawn as in the report."""
-    from rote.report.intervals import HEIGHT, WIDTH, interval_plot
+def _claim(entry: Any, register: Any, settle: str) -> dict[str, Any]:
+    """What the ledger's row has, and the card with its pictures as in the report."""
+    from rote.laboratory import studies
+    from rote.laboratory.tally import entry_rows
+    from rote.report.cards import card, numbers_said, scale_label
 
-    plot = interval_plot(item.estimate, measurement.expected)
-    return None if plot is None else {**asdict(plot), "width": WIDTH, "height": HEIGHT}
-
-
-def _by_id(sources: dict[str, Any]) -> list[Any]:
-    return sorted(sources.values(), key=lambda source: str(source.id))
+    (row,), made = entry_rows([entry]), card(entry, register, settle)
+    for told, verdict in zip(row["verdicts"], entry.verdicts, strict=True):
+        told |= {"label": scale_label(verdict), "numbers": numbers_said(verdict)}
+        del told["findings"]  # the rows have them
+    return row | {
+        "study_title": studies[entry.study].title,
+        "tallied": entry.claim.tallied,
+        "status": entry.verdict.status if entry.verdict.count else "",
+        "rows": [asdict(one) for one in made.rows],
+        "numbers": [asdict(one) for one in made.numbers],
+        "forest": asdict(made.forest) if made.forest else None,
+        "register": [asdict(one) for one in made.register],
+        "registered": made.registered,
+        "settle": made.settle,
+    }

@@ -1,81 +1,87 @@
-"""The ledger: every claim with its verdict, in one table and in a count per outcome."""
+"""The ledger on paper: how many claims came out how at each scale, and a table of all that was counted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import get_args
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from rote.claims import Estimate, Evidence, Outcome, Verdict
+from rote.claims import Verdict
+from rote.laboratory import Entry
+from rote.laboratory.tally import TALLIED_OUTCOMES, counts, tallied
 from rote.store import Column, Table
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+NEAREST = "nearest"  # the scale nearest to the source's at which a claim was judged
 
 
-def counts(ledger: Sequence[Verdict]) -> dict[Outcome, int]:
-    """How many claims have each outcome, in the order from confirmed to not run."""
-    return {outcome: sum(verdict.outcome == outcome for verdict in ledger) for outcome in OUTCOMES}
+@dataclass(frozen=True)
+class Tally:
+    """Of a source's claims: how many have each outcome, by scale, the nearest one first."""
+
+    source: str  # its name; empty for all sources together
+    scales: dict[str, dict[str, int]]
+
+    @property
+    def total(self) -> int:
+        return sum(self.scales[NEAREST].values())
 
 
-def summary(ledger: Sequence[Verdict]) -> str:
-    """One sentence: ``Of 3 published claims, 2 are reproduced and 1 was not run.``"""
-    if not ledger:
-        return "No claim has been judged yet."
-    wordings: dict[Outcome, tuple[str, str]] = {
-        "reproduced": ("is reproduced", "are reproduced"),
-        "partly": ("is partly reproduced", "are partly reproduced"),
-        "not reproduced": ("is not reproduced", "are not reproduced"),
-        "inconclusive": ("is inconclusive", "are inconclusive"),
-        "not run": ("has not been run", "have not been run"),
-    }
-    parts = [f"{n} {wordings[outcome][n != 1]}" for outcome, n in counts(ledger).items() if n]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    total = "the one published claim" if len(ledger) == 1 else f"{len(ledger)} published claims"
-    return f"Of {total}, {listed}."
+def tallies(entries: Iterable[Entry]) -> list[Tally]:
+    """One for each source that has claims in the tally, and where they are several one for all together."""
+    counted = tallied(entries)
+    names = list(dict.fromkeys(entry.claim.source for entry in counted))
+    found = [Tally(name, _by_scale([entry for entry in counted if entry.claim.source == name])) for name in names]
+    return [*found, Tally("", _by_scale(counted))] if len(names) > 1 else found
 
 
-def deciding(verdict: Verdict) -> list[Evidence]:
-    """The measurements that the verdict rests on."""
-    return [item for item in verdict.evidence if item.role == "main"]
+def _by_scale(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+    ranked = sorted({verdict.scale for entry in entries for verdict in entry.verdicts if verdict.scale is not None},
+                    key=lambda scale: -scale.rank)  # fmt: skip
+    by_scale: dict[str, dict[str, int]] = {NEAREST: counts(entries)}
+    for name in dict.fromkeys(scale.name for scale in ranked):
+        at = Counter(verdict.outcome for entry in entries if (verdict := _at(entry, name)) is not None)
+        by_scale[name] = {outcome: at[outcome] for outcome in TALLIED_OUTCOMES}
+    return by_scale
 
 
-def ledger_table(ledger: Sequence[Verdict]) -> Table:
-    """The ledger as a table: one row per deciding measurement, so that each has its own estimate."""
+def _at(entry: Entry, scale: str) -> Verdict | None:
+    """The first verdict at a scale of this name: that of fresh seeds, where there are any."""
+    return next((one for one in entry.verdicts if one.scale is not None and one.scale.name == scale), None)
+
+
+def ledger_table(entries: Iterable[Entry]) -> Table:
+    """Every assertion of every claim at every scale, a row each."""
     columns = (
-        Column("claim", "its id", "label"),
-        Column("source", "", "label"),
-        Column("place", "where the source has it", "label"),
-        Column("statement", "in our words", "label"),
+        *(Column(name, about, "label") for name, about in (
+            ("claim", "its id"), ("kind", ""), ("source", ""), ("place", "where the source has it"),
+            ("statement", "in our words"))),
         Column("published", "as published", "published"),
-        Column("measurement", "what was measured", "label"),
-        Column("expected", "fixed before the run", "label"),
-        Column("ours", "estimate"),
-        Column("low", "95 % interval"),
-        Column("high", "95 % interval"),
-        Column("n", "seeds"),
-        Column("preset", "scale of the run", "label"),
-        Column("verdict", "", "label"),
-    )
-    rows = [row for verdict in ledger for row in _rows(verdict)]
+        *(Column(name, about, "label") for name, about in (
+            ("scale", "of the run, by its settings"), ("where", "kept or run here"), ("status", ""), ("verdict", ""),
+            ("assertion", "what was counted"), ("role", ""), ("expected", "what would bear it out"))),
+        Column("k", "seeds in which it holds"), Column("n", "seeds"),
+        Column("share low", "of all seeds"), Column("share high", "of all seeds"),
+        Column("mean", "over seeds"), Column("low", "95 % interval of the mean"), Column("high", "95 % interval"),
+    )  # fmt: skip
+    rows = [row for entry in entries for verdict in entry.verdicts for row in _rows(verdict)]
     return Table.make("ledger", "Claims and verdicts", columns, rows)
 
 
 def _rows(verdict: Verdict) -> list[dict[str, object]]:
     claim = verdict.claim
     labels: dict[str, object] = {
-        "claim": claim.id,
-        "source": claim.source,
-        "place": claim.place,
-        "statement": claim.statement,
-        "published": claim.published,
-        "preset": verdict.preset or None,
+        "claim": claim.id, "kind": claim.kind, "source": claim.source, "place": claim.place,
+        "statement": claim.statement, "published": claim.published, "where": verdict.where or None,
+        "scale": str(verdict.scale) if verdict.scale else None, "status": verdict.status or None,
         "verdict": verdict.outcome,
-    }
-    measured = [
-        {**labels, "measurement": item.label, "expected": item.expected, **_numbers(item.estimate)}
-        for item in deciding(verdict)
-    ]
-    return measured or [labels]
-
-
-def _numbers(estimate: Estimate) -> dict[str, object]:
-    return {"ours": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+    }  # fmt: skip
+    counted = [
+        {
+            **labels, "assertion": one.label, "role": one.role, "expected": one.expected, "k": one.k, "n": one.n,
+            "share low": one.share[0], "share high": one.share[1], "mean": one.estimate.value,
+            "low": one.estimate.low, "high": one.estimate.high,
+        }
+        for one in verdict.findings
+        if one.n
+    ]  # fmt: skip
+    return counted or [labels]

@@ -5,25 +5,47 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rote.claims import Source, Verdict
-from rote.report.ledger import summary
-from rote.report.numbers import shown
+from rote.claims import Scale, Source, Verdict
+from rote.laboratory import Entry
+from rote.laboratory.tally import multiplicity, summary
+from rote.report.cards import ROLES, numbers_said, scale_label
+from rote.report.numbers import shown, with_interval
 from rote.report.section import Section
 from rote.report.tables import to_markdown
 from rote.store import Column, Table
 
 _REBUILD = "rote report --kept docs/reproduction --markdown"
+_SCALES = {
+    "published": "At the published scale",
+    "altered": "With {n} of the published settings altered",
+    "own": "At a scale of our own: the source gives none",
+    "quick": "At the scale quick, smaller than the source's",
+    "smoke": "At the scale smoke, which only shows that all works",
+}
 
 
-def study_page(section: Section, left_out: Sequence[str]) -> str:
+def scale_said(scale: Scale) -> str:
+    """A run's scale in words, with what was altered."""
+    n = len(scale.altered)
+    told = _SCALES[scale.name].format(n="one" if n == 1 else n)
+    settings = f" (`{'`, `'.join(scale.altered)}`)" if scale.altered else ""
+    return f"{told}{settings}" + (", on stand-in data" if scale.stand_in else "")
+
+
+def study_page(section: Section, verdicts: Sequence[Verdict], left_out: Sequence[str]) -> str:
+    """``verdicts``: of this run alone."""
     environment: Mapping[str, Any] = section.environment
     versions = ", ".join(f"{name} {environment.get('packages', {}).get(name)}" for name in ("torch", "numpy"))
     commit = (environment.get("commit") or "unknown")[:12]
+    told = [verdict for verdict in verdicts if verdict.findings]
+    numbers = [verdict for verdict in told if verdict.numbers]
     lines = [
         f"# {section.title}", "",
-        f"{section.source.label}, {section.place}. Made by `{section.command}` at commit {commit}, {versions}; "
-        f"{len(section.runs)} runs, {section.seconds / 60:.0f} minutes of their wall time together.", "",
-        to_markdown(measurements(section.verdicts)),
+        f"{section.source.label}, {section.place}. {scale_said(section.scale)}, {_seeds(section.seeds)}. Made by "
+        f"`{section.command}` at commit {commit}, {versions}; {len(section.runs)} runs, {section.seconds / 60:.0f} "
+        "minutes of their wall time together.", "",
+        *([to_markdown(counted(told))] if told else []),
+        *([to_markdown(compared(numbers))] if numbers else []),
         *(to_markdown(table) for table in section.tables if not table.details),
     ]  # fmt: skip
     if section.deviations:
@@ -35,65 +57,108 @@ def study_page(section: Section, left_out: Sequence[str]) -> str:
     return "\n".join([*lines, files]) + "\n"
 
 
-def source_page(source: Source, notes: str, pages: Mapping[str, Section]) -> str:
-    """``pages``: by path from this page, the main results first; those in subfolders are other settings."""
-    main = [section for path, section in pages.items() if "/" not in path]
-    verdicts = [verdict for section in main for verdict in section.verdicts]
+def source_page(source: Source, notes: str, pages: Mapping[str, Section], entries: Sequence[Entry]) -> str:
+    """``pages``: by path from this page."""
     lines = [f"# {source.label}: {source.title}", ""]
-    if verdicts:
-        lines += [summary(verdicts), ""]
+    if entries:
+        lines += [summary(entries), *([multiplicity(entries)] if multiplicity(entries) else []), ""]
     if notes:
         lines += [notes.strip(), ""]
-    if verdicts:
-        lines += [to_markdown(found(verdicts))]
+    groups = {
+        "What was claimed, what was found": [entry for entry in entries if entry.claim.tallied],
+        "Ours": [entry for entry in entries if entry.claim.kind == "ours"],
+        "Audits: a text against its own data or program": [entry for entry in entries if entry.claim.kind == "audit"],
+    }
+    lines += [to_markdown(found(title, group)) for title, group in groups.items() if group]
+    identities = [entry for entry in entries if entry.claim.kind == "identity"]
+    if identities:
+        lines += [to_markdown(tested(identities))]
     lines += ["### Pages", "", *(f"- {_link(path, section)}" for path, section in pages.items()), ""]
     return "\n".join([*lines, f"Made from the kept results beside it by `{_REBUILD}`."]) + "\n"
 
 
-def first_page(sources: Mapping[str, tuple[Source, Sequence[Verdict]]]) -> str:
+def first_page(sources: Mapping[str, tuple[Source, Sequence[Section], Sequence[Entry]]]) -> str:
     """``sources``: by path of the source's page."""
+    every = [entry for _, _, entries in sources.values() for entry in entries]
     lines = [
-        "# Results at the published scale", "",
-        "What came out when the studies were run at the published scale, or as near to it as their pages say.", "",
+        "# Kept results", "",
+        "What came out when the studies were run, each at the scale that its page names: at the published one where "
+        "that was within reach. [How verdicts are made](../verdicts.md)", "",
     ]  # fmt: skip
-    for path, (source, verdicts) in sources.items():
-        said = summary(list(verdicts)) if verdicts else "No published claims."
-        lines += [f"- {source.label}: [{source.title}]({path}). {said}"]
+    if every:
+        lines += [f"{summary(every)} {multiplicity(every)}".strip(), ""]
+    for path, (source, sections, entries) in sources.items():
+        scales = ", ".join(dict.fromkeys(str(section.scale) for section in sections))
+        said = summary(entries) if entries else "No claims."
+        lines += [f"- {source.label}: [{source.title}]({path}) (scale: {scales}). {said}"]
     keeping = "A finished study is added with `rote runs keep ID --out docs/reproduction/SOURCE`; these pages are made"
     return "\n".join([*lines, "", f"{keeping} by `{_REBUILD}`."]) + "\n"
 
 
-def measurements(verdicts: Sequence[Verdict]) -> Table:
-    """Every measurement of every claim, the verdict at the first of each."""
+def counted(verdicts: Sequence[Verdict]) -> Table:
+    """Every assertion of every claim that this run has, the verdict at the first of each."""
     rows = [
         {
-            "claim": verdict.claim.id if not number else "", "verdict": verdict.outcome if not number else "",
-            "source": verdict.claim.published if not number else "",
-            "measured": item.label if item.role == "main" else f"{item.label} ({item.role})",
-            "ours": f"{shown(item.estimate.value)} [{shown(item.estimate.low)}, {shown(item.estimate.high)}]",
-            "n": item.estimate.n, "expected": item.expected,
+            "claim": "" if number else verdict.claim.id, "verdict": "" if number else verdict.said,
+            "source": "" if number else verdict.claim.published,
+            "counted": one.label if one.role == "part" else f"{one.label} ({one.role})", "expected": one.expected,
+            "seeds": f"{one.k}/{one.n}" if one.n else "not measured",
+            "share of all": f"{one.share[0]:.2f} to {one.share[1]:.2f}" if one.n else None,
+            "mean": with_interval(one.estimate) if one.n else None, "outcome": one.outcome if one.n else None,
         }
         for verdict in verdicts
-        for number, item in enumerate(verdict.evidence)
+        for number, one in enumerate(sorted(verdict.findings, key=lambda one: ("part", *ROLES).index(one.role)))
     ]  # fmt: skip
-    columns = [Column(name, role="label") for name in ("claim", "verdict")]
-    columns += [Column("source", "", "published"), *(Column(name) for name in ("measured", "ours", "n", "expected"))]
-    return Table.make("verdicts", "Verdicts", columns, rows, note="In brackets: 95 % intervals over seeds.")
+    columns = [Column("claim", role="label"), Column("verdict", role="label"), Column("source", "", "published")]
+    columns += [Column(name) for name in ("counted", "expected", "seeds", "share of all", "mean", "outcome")]
+    note = "Seeds in which it holds, and the share of all seeds that this leaves possible. In brackets: 95 % intervals."
+    return Table.make("verdicts", "Verdicts", columns, rows, note=note)
 
 
-def found(verdicts: Sequence[Verdict]) -> Table:
-    """What was claimed and what was found, a row for each claim."""
+def compared(verdicts: Sequence[Verdict]) -> Table:
+    """Our numbers against the published ones."""
     rows = [
         {
-            "place": verdict.claim.place, "claim": verdict.claim.statement, "source": verdict.claim.published,
-            "verdict": verdict.outcome, "why": verdict.reason, "preset": verdict.preset,
+            "claim": verdict.claim.id, "number": one.label, "theirs": one.published, "ours": one.ours, "n": one.n,
+            "difference": f"{shown(one.difference)} [{shown(one.low)}, {shown(one.high)}]", "match": one.match,
+            "unnoticed": one.unnoticed if one.match == "consistent" else None,
         }
         for verdict in verdicts
+        for one in verdict.numbers
+    ]  # fmt: skip
+    columns = [Column("claim", role="label"), Column("number", role="label"), Column("theirs", "", "published")]
+    columns += [Column(name) for name in ("ours", "n", "difference", "match", "unnoticed")]
+    return Table.make("numbers", "Numbers against the published", columns, rows)
+
+
+def found(title: str, entries: Sequence[Entry]) -> Table:
+    """What was claimed and what was found, a row for each claim and scale."""
+    rows = [
+        {
+            "place": "" if number else entry.claim.place, "claim": "" if number else entry.claim.statement,
+            "source": "" if number else entry.claim.published, "scale": scale_label(verdict) or None,
+            "verdict": verdict.said, "seeds": verdict.count or None, "numbers": numbers_said(verdict) or None,
+            "status": verdict.status or None, "what would settle it": None if number else verdict.settle or None,
+        }
+        for entry in entries
+        for number, verdict in enumerate(entry.verdicts)
     ]  # fmt: skip
     columns = [Column("place", role="label"), Column("claim", role="label"), Column("source", "", "published")]
-    columns += [Column(name) for name in ("verdict", "why", "preset")]
-    return Table.make("claims", "What was claimed, what was found", columns, rows)
+    columns += [Column(name) for name in ("scale", "verdict", "seeds", "numbers", "status", "what would settle it")]
+    return Table.make("claims", title, columns, rows)
+
+
+def tested(entries: Sequence[Entry]) -> Table:
+    """What can only fail by a mistake, with the test that would."""
+    rows = [{"place": one.claim.place, "claim": one.claim.statement, "test": one.claim.test} for one in entries]
+    return Table.make(
+        "identities", "Identities", [Column(name, role="label") for name in ("place", "claim", "test")], rows
+    )
 
 
 def _link(path: str, section: Section) -> str:
-    return f"[{section.title}]({path}): `{section.command}`"
+    return f"[{section.title}]({path}), {section.scale}: `{section.command}`"
+
+
+def _seeds(n: int) -> str:
+    return "1 seed" if n == 1 else f"{n} seeds"

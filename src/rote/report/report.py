@@ -1,6 +1,7 @@
 """The report: a folder of pages with their data and pictures that opens anywhere without a network.
 
-The first page has the ledger: what was claimed, what was found. Each source has a page with its studies.
+The first page has the ledger: what was claimed, what was found, at which scale. Each source has a page with its
+studies, and a card for each claim.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,21 +18,25 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from rote.claims import Source, Verdict
+from rote.claims import OUTCOMES, Register, Source
 from rote.figures import Theme, theme
 from rote.figures.export import DRAWN_BY, vega_bundle
+from rote.laboratory import Entry
+from rote.laboratory.tally import TALLIED_OUTCOMES, counts, multiplicity, summary, tallied
 from rote.report import numbers
+from rote.report.cards import numbers_said, scale_label
 from rote.report.exhibits import Exhibits
 from rote.report.folder import check_replaceable, is_current, made_alike, replacing
-from rote.report.intervals import HEIGHT, WIDTH
-from rote.report.ledger import OUTCOMES, counts, ledger_table, summary
+from rote.report.ledger import NEAREST, ledger_table, tallies
+from rote.report.pictures import WIDTH
 from rote.report.section import Section
 from rote.report.tables import numeric_columns
-from rote.report.views import by_source, ledger_rows
+from rote.report.views import by_source, in_order
 from rote.store import digest
 
 _HERE = Path(__file__).parent
 _CODE = {".py", ".html", ".css", ".js", ".svg"}
+OTHER_KINDS = ("ours", "audit", "identity")  # beside those of the tally
 ROWS_SHOWN = 300  # of a table on the page; its files have all
 # Only files of the folder itself may be loaded, whatever a text in it contains. Opened as file:, Chromium takes 'self'
 # for them, other browsers the scheme.
@@ -43,11 +48,12 @@ POLICY = (
 
 def build(
     sections: Sequence[Section],
-    ledger: Sequence[Verdict],
+    entries: Sequence[Entry],
     out: Path | str,
     *,
     sources: Iterable[Source] = (),
     command: str = "rote report",
+    settling: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the report into the folder ``out`` and return the path of its first page.
 
@@ -55,34 +61,41 @@ def build(
     touched (UsageError). Pictures of figures that have not changed are taken from the report that was there, and a
     report of the very same content, made by the same program, is left as it is.
     ``sources`` are those that claims may come from, also where no section does; ``command`` is what the pages say to
-    rebuild them with.
+    rebuild them with. ``settling`` tells for claims by their id what would settle them, where more is known than their
+    verdicts say.
     """
     out = Path(out).expanduser().resolve()
     check_replaceable(out)
-    made_from = _fingerprint((sections, ledger, sources := tuple(sources), command))
+    register = Register.read()
+    made_from = _fingerprint((sections, entries, register, settling, sources := tuple(sources), command))
     if is_current(out, made_from):
         return out / "index.html"
     with replacing(out, DRAWN_BY, made_from) as folder:
         exhibits = Exhibits(folder, earlier=made_alike(out, DRAWN_BY))
-        pages = by_source(sections, ledger, sources, exhibits)
+        pages = by_source(sections, entries, sources, exhibits, register, settling or {})
+        views = in_order(entries, pages)
         template = _templates(
             sources=pages,
-            summary=summary(ledger),
+            summary=summary(entries),
             command=command,
             built=_now(),
             themes={name: _on_screen(name) for name in ("light", "dark")},
             policy=POLICY,
             rows_shown=ROWS_SHOWN,
             plot_width=WIDTH,
-            plot_height=HEIGHT,
         ).get_template("page.html")
         first = template.render(
             source=None,
             title="claims and verdicts",
-            counts=counts(ledger),
+            counts=counts(tallied(entries)),
+            outcomes=TALLIED_OUTCOMES,
+            nearest=NEAREST,
+            multiplicity=multiplicity(entries),
+            tallies=tallies(entries),
             order={outcome: number for number, outcome in enumerate(OUTCOMES)},
-            ledger=ledger_rows(ledger, pages),
-            ledger_files=exhibits.put(ledger_table(ledger), "").downloads,
+            claims=[view for view in views if view.entry.claim.tallied],
+            others={kind: [view for view in views if view.entry.claim.kind == kind] for kind in OTHER_KINDS},
+            ledger_files=exhibits.put(ledger_table(entries), "").downloads,
         )
         (folder / "index.html").write_text(first, encoding="utf-8")
         for source in pages:
@@ -102,7 +115,7 @@ def embedded(value: object) -> Markup:
 
 def with_code(text: str) -> Markup:
     """Text in which commands and options, as ``rote run plane`` and ``--seeds 20``, are set as code."""
-    pattern = r"(?<![\w-])(--[a-z-]+(?: \d+)?|rote (?:run|report|show) [\w-]+)"
+    pattern = r"(?<![\w-])(--[a-z-]+(?: \d+)?|rote (?:run|report|show|claims) [\w-]+)"
     return Markup(re.sub(pattern, r"<code>\1</code>", str(escape(text))))  # escaped before the tags are added
 
 
@@ -118,10 +131,13 @@ def _templates(**everywhere: object) -> jinja2.Environment:
     environment.filters.update(
         shown=_shown,
         exact=numbers.exact,
+        numbers_said=numbers_said,
+        scale_label=scale_label,
         interval=lambda estimate: numbers.typeset(numbers.with_interval(estimate)),
         exact_interval=numbers.exact_interval,
         duration=numbers.duration,
         unbroken=numbers.unbroken,
+        typeset=numbers.typeset,
         embedded=embedded,
         with_code=with_code,
         numeric_columns=numeric_columns,

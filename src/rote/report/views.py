@@ -3,108 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from rote.claims import Evidence, Source, Verdict
+from rote.claims import Register, Source
+from rote.laboratory import Entry
+from rote.report.cards import Card, card
 from rote.report.exhibits import Exhibit, Exhibits
-from rote.report.intervals import IntervalPlot, interval_plot
-from rote.report.ledger import deciding
 from rote.report.names import Names
 from rote.report.section import Section
 
 
 @dataclass(frozen=True)
-class EvidenceView:
-    item: Evidence
-    plot: IntervalPlot | None
-
-
-@dataclass(frozen=True)
-class VerdictView:
-    """A verdict and where its card is."""
+class ClaimView:
+    """A claim's card and where it is."""
 
     page: str
     anchor: str
-    verdict: Verdict
-    evidence: tuple[EvidenceView, ...]
+    card: Card
+    command: str  # what runs its study again
 
     @property
     def link(self) -> str:
         return f"{self.page}#{self.anchor}"
 
     @property
-    def measured(self) -> list[Evidence]:
-        """The numbers that decided, each once, though it may have to lie between two bounds."""
-        return list({(item.label, item.estimate): item for item in deciding(self.verdict)}.values())
+    def entry(self) -> Entry:
+        return self.card.entry
 
 
 @dataclass(frozen=True)
 class StudyView:
     anchor: str
     section: Section
-    verdicts: tuple[VerdictView, ...]
+    claims: tuple[ClaimView, ...]
     exhibits: tuple[Exhibit, ...]
     environment: tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True)
 class SourceView:
-    """A source with its page, its studies, and its claims that no study of this report has judged."""
+    """A source with its page, its studies, and its claims of which no study is in this report."""
 
     page: str
     anchor: str
     name: str
     source: Source | None  # known when one of its studies is in the report
     studies: tuple[StudyView, ...]
-    others: tuple[VerdictView, ...]
+    others: tuple[ClaimView, ...]
 
     @property
     def title(self) -> str:
         return self.source.title if self.source else self.name.capitalize()
 
     @property
-    def cards(self) -> tuple[VerdictView, ...]:
-        return (*(card for study in self.studies for card in study.verdicts), *self.others)
+    def claims(self) -> tuple[ClaimView, ...]:
+        return (*(claim for study in self.studies for claim in study.claims), *self.others)
+
+    @property
+    def forest(self) -> list[ClaimView]:
+        """The claims that seeds were counted for, those of the tally first."""
+        counted = [view for view in self.claims if view.card.forest and view.entry.claim.kind != "audit"]
+        return sorted(counted, key=lambda view: not view.entry.claim.tallied)
 
 
 def by_source(
-    sections: Sequence[Section], ledger: Sequence[Verdict], known: Iterable[Source], exhibits: Exhibits
+    sections: Sequence[Section],
+    entries: Sequence[Entry],
+    known: Iterable[Source],
+    exhibits: Exhibits,
+    register: Register,
+    settling: Mapping[str, str],
 ) -> tuple[SourceView, ...]:
-    """A page for each source, in the order of their numbers; sources that only the ledger knows come last."""
-    # The same claim may be judged by two studies.
+    """A page for each source, in the order of their numbers; sources that only the ledger knows come last. A claim's
+    card stands with the first section of its study. ``settling``: what would settle a claim, by its id."""
     anchors, pages = Names("page"), Names("page", "index")
-    shown = {verdict.claim.id for section in sections for verdict in section.verdicts}
-    claimed = {verdict.claim.source for verdict in ledger}
+    claimed = {entry.claim.source for entry in entries}
     found = [section.source for section in sections] + [source for source in known if source.name in claimed]
     sources = {source.name: source for source in sorted(found, key=lambda source: source.id)}
-    names = dict.fromkeys((*sources, *sorted(claimed)))
     views = []
-    for name in names:
-        mine = [section for section in sections if section.source.name == name]
-        others = [verdict for verdict in ledger if verdict.claim.source == name and verdict.claim.id not in shown]
+
+    def view(entry: Entry, page: str, command: str) -> ClaimView:
+        made = card(entry, register, settling.get(entry.claim.id))
+        return ClaimView(page, anchors.new(f"claim-{entry.claim.id}"), made, command)
+
+    for name in dict.fromkeys((*sources, *sorted(claimed))):
         page = f"{pages.new(name)}.html"
-        views.append(
-            SourceView(
-                page,
-                anchors.new(f"source-{name}"),
-                name,
-                sources.get(name),
-                tuple(_study(section, page, exhibits, anchors) for section in mine),
-                tuple(_verdict(verdict, page, anchors) for verdict in others),
-            )
-        )
+        anchor, waiting = anchors.new(f"source-{name}"), [entry for entry in entries if entry.claim.source == name]
+        studies = []
+        for section in sections:
+            if section.source.name == name:
+                own = [entry for entry in waiting if entry.study == section.study]
+                waiting = [entry for entry in waiting if entry.study != section.study]
+                claims = [view(entry, page, section.command) for entry in own]
+                studies.append(_study(section, tuple(claims), exhibits, anchors))
+        others = tuple(view(entry, page, f"rote run {entry.study}") for entry in waiting)
+        views.append(SourceView(page, anchor, name, sources.get(name), tuple(studies), others))
     return tuple(views)
 
 
-def ledger_rows(ledger: Sequence[Verdict], sources: Iterable[SourceView]) -> list[VerdictView]:
-    """The ledger in its own order, each row with the card of that very verdict, or else of its claim."""
-    cards = [card for source in sources for card in source.cards]
-    rows = []
-    for verdict in ledger:
-        same = [card for card in cards if card.verdict == verdict]
-        of_claim = [card for card in cards if card.verdict.claim.id == verdict.claim.id]
-        rows.append(replace((same or of_claim)[0], verdict=verdict))
-    return rows
+def in_order(entries: Sequence[Entry], sources: Iterable[SourceView]) -> list[ClaimView]:
+    """The claims in the ledger's own order."""
+    views = {id(view.entry): view for source in sources for view in source.claims}
+    return [views[id(entry)] for entry in entries]
 
 
 def flat(environment: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
@@ -121,20 +121,11 @@ def flat(environment: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     return tuple(pairs)
 
 
-def _study(section: Section, page: str, exhibits: Exhibits, anchors: Names) -> StudyView:
+def _study(section: Section, claims: tuple[ClaimView, ...], exhibits: Exhibits, anchors: Names) -> StudyView:
     return StudyView(
         anchors.new(f"study-{section.study}"),
         section,
-        tuple(_verdict(verdict, page, anchors) for verdict in section.verdicts),
+        claims,
         tuple(exhibits.put(table, section.study) for table in section.tables),
         flat(section.environment),
     )
-
-
-def _verdict(verdict: Verdict, page: str, anchors: Names) -> VerdictView:
-    expected = {assertion.label: assertion.expected for assertion in verdict.claim.assertions}
-    evidence = tuple(
-        EvidenceView(item, interval_plot(item.estimate, expected[item.label]) if item.label in expected else None)
-        for item in verdict.evidence
-    )
-    return VerdictView(page, anchors.new(f"claim-{verdict.claim.id}"), verdict, evidence)

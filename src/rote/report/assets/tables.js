@@ -73,6 +73,6 @@
   }
 
   document.querySelectorAll("table.sortable").forEach(makeSortable);
-  const ledger = document.querySelector("table.ledger");
+  const ledger = document.querySelector("table.tallied");
   if (ledger) makeFilter(document.querySelector(".counts"), ledger, document.querySelector(".filtered"));
 })();

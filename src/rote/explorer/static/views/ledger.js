@@ -1,72 +1,20 @@
-// The claims with their verdicts and the evidence: filter by verdict, source, preset and text; open one to see why.
-import { debounce, field, fill, h, number, select, svg } from "../lib/dom.js";
+// The claims with their verdicts at every scale: filter by outcome, source, kind, status and text; open one to see why.
+import { debounce, field, fill, h, select, svg } from "../lib/dom.js";
 import { badge, sign, tone } from "../lib/outcome.js";
+import { card, drawn } from "./ledger/card.js";
 
-const OUTCOMES = ["reproduced", "partly", "not reproduced", "inconclusive", "not run"];
-const PRESETS = [["", "Most thorough"], ["paper", "paper"], ["quick", "quick"], ["smoke", "smoke"]];
+const STATUSES = [["", "Any"], ["confirmatory", "confirmatory"], ["exploratory", "exploratory"]];
+const KINDS = { asserted: "asserted", cited: "in a cited work", implied: "implied", ours: "ours", identity: "identities", audit: "audits" };
+const FILTERS = ["outcome", "source", "kind", "status", "q"];
 
-const interval = ({ value, low, high }) => `${number(value)} [${number(low)}, ${number(high)}]`;
 const sources = (claims) => [...new Set(claims.map((claim) => claim.source))];
-
-function picture(item) {
-  const { plot } = item;
-  if (!plot) return null;
-  const middle = plot.height / 2;
-  const upright = (x, kind) => svg("line", { class: kind, x1: x, x2: x, y1: 1, y2: plot.height - 1 });
-  return svg(
-    "svg",
-    { class: `interval ${tone(item.outcome)}`, viewBox: `0 0 ${plot.width} ${plot.height}`, width: plot.width, height: plot.height, "aria-hidden": "true" },
-    svg("rect", { class: "confirms", x: plot.confirmed[0], y: 1, width: plot.confirmed[1], height: plot.height - 2, rx: 2 }),
-    svg("line", { class: "axis", x1: 0, x2: plot.width, y1: middle, y2: middle }),
-    upright(plot.size, "limit"),
-    plot.at_all !== plot.size && upright(plot.at_all, "limit weak"),
-    svg("line", { class: "range", x1: plot.low, x2: plot.high, y1: middle, y2: middle }),
-    svg("circle", { class: "value", cx: plot.value, cy: middle, r: 4 }),
-  );
-}
-
-function evidence(claim) {
-  const head = ["Measured", "Expected", "Ours [95 %]", "Shaded: confirms", "Outcome"];
-  const rows = claim.evidence.map((item) => {
-    const { estimate } = item;
-    const chance = estimate.p === null ? "" : `, p ${estimate.p < 0.001 ? "< 0.001" : `= ${number(estimate.p)}`}`;
-    return h(
-      "tr", { class: `role-${item.role}` },
-      h("th", { scope: "row" }, item.role !== "main" && [h("span", { class: "tag" }, item.role), " "], item.label, h("small", {}, estimate.test)),
-      h("td", { "data-label": "Expected", class: "expected" }, h("span", {}, item.expected)),
-      h("td", { "data-label": "Ours", class: "estimate" }, h("span", {}, interval(estimate)), h("small", {}, `n = ${estimate.n}${chance}`)),
-      h("td", { "data-label": "", class: "picture" }, picture(item)),
-      h("td", { "data-label": "Outcome" }, badge(item.outcome)),
-    );
-  });
-  return h(
-    "div", { class: "scroll", role: "region", tabindex: "0", "aria-label": `Evidence on ${claim.claim}` },
-    h("table", { class: "evidence stacks" }, h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)),
-  );
-}
-
-function body(claim) {
-  const shown = claim.runs.slice(0, 12);
-  return h(
-    "div", { class: "claim-body" },
-    h("dl", { class: "comparison" }, h("div", { class: "published" }, h("dt", {}, "Published"), h("dd", {}, claim.published || "–"))),
-    (!claim.evidence.length || claim.settle) && h("p", { class: "reason" }, claim.settle || claim.reason),
-    claim.evidence.length > 0 && evidence(claim),
-    claim.remark && h("p", { class: "remark" }, claim.remark),
-    h(
-      "p", { class: "hint" }, `Study ${claim.study}: ${claim.study_title}.`,
-      claim.runs.length > 0 && [" ", h("a", { href: `#/runs?q=${encodeURIComponent(claim.study)}&runs=${shown.slice(1).join(",") || shown[0]}` }, `See its ${claim.runs.length} runs`)],
-      claim.runs.length === 0 && [" Run it: ", h("code", {}, `rote run ${claim.study}`)],
-    ),
-  );
-}
 
 export const view = {
   name: "ledger",
   title: "Ledger",
   mount(root, context) {
     const begin = context.state.get();
-    const chosen = { verdict: begin.verdict || "", source: begin.source || "", q: begin.q || "", preset: begin.preset || "", open: new Set((begin.open || "").split(",").filter(Boolean)) };
+    const chosen = { ...Object.fromEntries(FILTERS.map((name) => [name, begin[name] || ""])), open: new Set((begin.open || "").split(",").filter(Boolean)) };
     let answer = null;
     const lead = h("p", { class: "lead" });
     const counts = h("ul", { class: "counts", "aria-label": "Claims by outcome" });
@@ -78,34 +26,42 @@ export const view = {
 
     function change(patch) {
       Object.assign(chosen, patch);
-      context.state.set({ verdict: chosen.verdict, source: chosen.source, q: chosen.q, preset: chosen.preset, open: [...chosen.open].join(",") });
-      if (patch.preset !== undefined) load();
-      else if (patch.open === undefined) draw();
+      context.state.set({ ...Object.fromEntries(FILTERS.map((name) => [name, chosen[name]])), open: [...chosen.open].join(",") });
+      if (patch.open === undefined) draw();
     }
 
-    function matching() {
+    function matching(outcome = chosen.outcome) {
       const words = chosen.q.toLowerCase().split(/\s+/).filter(Boolean);
+      const kind = (claim) => (chosen.kind === "" || (chosen.kind === "tallied" ? claim.tallied : claim.kind === chosen.kind));
       return answer.claims.filter((claim) => {
         const text = [claim.claim, claim.statement, claim.published, claim.study, claim.place, claim.source, claim.remark].join(" ").toLowerCase();
-        return (!chosen.verdict || claim.verdict === chosen.verdict) && (!chosen.source || claim.source === chosen.source) && words.every((word) => text.includes(word));
+        return (!outcome || claim.verdict === outcome) && (!chosen.source || claim.source === chosen.source) && kind(claim)
+          && (!chosen.status || claim.status === chosen.status) && words.every((word) => text.includes(word));
       });
     }
 
+    // How many of what the other filters leave came out how.
     function drawCounts() {
-      fill(counts, OUTCOMES.map((outcome) => h(
-        "li", { class: `${tone(outcome)} ${answer.counts[outcome] ? "" : "none"}` },
-        h("button", { type: "button", "aria-pressed": String(chosen.verdict === outcome), onclick: () => change({ verdict: chosen.verdict === outcome ? "" : outcome }) },
-          h("span", { class: "count" }, String(answer.counts[outcome])), h("span", { class: "outcome" }, sign(outcome), outcome)),
-      )));
+      const found = matching("");
+      fill(counts, answer.outcomes.map((outcome) => {
+        const n = found.filter((claim) => claim.verdict === outcome).length;
+        return h(
+          "li", { class: `${tone(outcome)} ${n ? "" : "none"}` },
+          h("button", { type: "button", "aria-pressed": String(chosen.outcome === outcome), onclick: () => change({ outcome: chosen.outcome === outcome ? "" : outcome }) },
+            h("span", { class: "count" }, String(n)), h("span", { class: "outcome" }, sign(outcome), outcome)),
+        );
+      }));
     }
 
     function drawControls() {
       const titles = [["", "All sources"], ...answer.sources.map((source) => [source.name, `${source.id} ${source.name}`])];
+      const kinds = [["", "All kinds"], ["tallied", "of the tally"], ...answer.kinds.map((kind) => [kind, KINDS[kind]])];
       fill(
         controls,
         field("Search", search, { class: "field wide" }),
         field("Source", select(titles, chosen.source, (source) => change({ source }))),
-        field("Preset", select(PRESETS, chosen.preset, (preset) => change({ preset }))),
+        field("Kind", select(kinds, chosen.kind, (kind) => change({ kind }))),
+        field("Status", select(STATUSES, chosen.status, (status) => change({ status }))),
         h("button", { type: "button", class: "quiet", onclick: () => unfold() }, "Open or close all"),
       );
     }
@@ -117,25 +73,28 @@ export const view = {
     }
 
     function item(claim) {
-      const main = claim.evidence.filter((measured) => measured.role === "main");
-      const ours = main.length ? interval(main[0].estimate) : "not run";
+      const [nearest, ...others] = claim.verdicts;
+      const line = (found) => h("span", { class: `line ${tone(found.outcome)}` }, h("b", {}, claim.kind === "audit" ? "" : found.count), ` ${found.label}, ${found.where}`, found !== nearest && `: ${found.outcome}`);
       const box = h(
         "details", { class: `claim ${tone(claim.verdict)}`, id: `claim-${claim.claim}`, open: chosen.open.has(claim.claim) },
         h("summary", {},
-          badge(claim.verdict),
-          h("span", { class: "said" }, claim.statement),
-          h("span", { class: "figures" }, main.length > 0 && h("span", { class: "ours" }, ours), h("span", { class: "place" }, claim.preset ? `${claim.place} · ${claim.preset}` : claim.place)),
+          h("span", { class: "signs" }, badge(claim.verdict), claim.differs_by_scale && h("span", { class: "tag flag", title: "Decided otherwise at another scale" }, "scale")),
+          h("span", { class: "said" }, claim.statement, nearest.caveats.length > 0 && h("small", {}, `but ${nearest.caveats.join("; ")}`)),
+          h("span", { class: "figures" },
+            claim.kind !== "audit" && drawn(claim.forest, "shares"),
+            nearest.count && [line(nearest), others.filter((found) => found.count).map(line)],
+            h("span", { class: "place" }, [claim.place, claim.status, nearest.numbers && `numbers: ${nearest.numbers}`].filter(Boolean).join(" · "))),
         ),
       );
       const opened = () => {
-        if (box.open && box.children.length === 1) box.append(body(claim));
+        if (box.open && box.children.length === 1) box.append(card(claim));
         if (box.open === chosen.open.has(claim.claim)) return;
         if (box.open) chosen.open.add(claim.claim);
         else chosen.open.delete(claim.claim);
         change({ open: chosen.open });
       };
       box.addEventListener("toggle", opened);
-      if (box.open) box.append(body(claim));
+      if (box.open) box.append(card(claim));
       return box;
     }
 
@@ -147,14 +106,14 @@ export const view = {
         const source = answer.sources.find((candidate) => candidate.name === name);
         return h("section", { class: "source-group", "aria-label": `Source ${name}` }, h("h2", {}, source ? source.title : name), found.filter((claim) => claim.source === name).map(item));
       });
-      fill(list, groups.length ? groups : h("div", { class: "empty" }, h("h2", {}, "No claim fits"), h("p", {}, "Choose another verdict or source, or shorten the search."),
-        h("button", { type: "button", class: "quiet", onclick: () => { search.value = ""; change({ verdict: "", source: "", q: "" }); drawControls(); } }, "Show all claims")));
+      fill(list, groups.length ? groups : h("div", { class: "empty" }, h("h2", {}, "No claim fits"), h("p", {}, "Choose another outcome, source, kind or status, or shorten the search."),
+        h("button", { type: "button", class: "quiet", onclick: () => { search.value = ""; change({ outcome: "", source: "", kind: "", status: "", q: "" }); drawControls(); } }, "Show all claims")));
     }
 
     async function load() {
       fill(list, h("p", { class: "loading" }, "Judging the claims by what is in the store …"));
       try {
-        answer = await context.api.get(`/api/ledger?preset=${chosen.preset}`);
+        answer = await context.api.get("/api/ledger");
       } catch (error) {
         fill(list);
         context.fail(error);
@@ -162,9 +121,9 @@ export const view = {
       }
       context.clear();
       fill(lead, answer.summary);
-      fill(root, lead, answer.empty && h(
-        "div", { class: "empty" }, h("h2", {}, "Nothing has been run yet"),
-        h("p", {}, `The store ${answer.store} holds no finished study, so every claim still waits for its verdict. Run everything at a small scale, or one study:`),
+      fill(root, lead, h("p", { class: "hint" }, answer.multiplicity), answer.empty && h(
+        "div", { class: "empty" }, h("h2", {}, "Nothing has been run here yet"),
+        h("p", {}, `The store ${answer.store} holds no finished study: the verdicts below are from results that come with Rote. Run everything at a small scale, or one study:`),
         h("pre", {}, h("code", {}, "rote reproduce\nrote run plane")),
       ), counts, controls, said, list);
       drawControls();
@@ -175,25 +134,29 @@ export const view = {
     load();
     return {
       data() {
-        const columns = ["claim", "source", "place", "statement", "published", "verdict", "preset", "measurement", "role", "expected", "ours", "low", "high", "n"];
+        const columns = ["claim", "kind", "source", "place", "statement", "published", "verdict", "scale", "assertion", "role", "expected", "k", "n", "share_low", "share_high", "mean", "low", "high", "outcome"];
         const rows = (answer ? matching() : []).flatMap((claim) => {
-          const labels = [claim.claim, claim.source, claim.place, claim.statement, claim.published, claim.verdict, claim.preset];
-          const measured = claim.evidence.map(({ label, role, expected, estimate }) => [...labels, label, role, expected, estimate.value, estimate.low, estimate.high, estimate.n]);
-          return measured.length ? measured : [[...labels, null, null, null, null, null, null, null]];
+          const labels = [claim.claim, claim.kind, claim.source, claim.place, claim.statement, claim.published, claim.verdict];
+          const counted = claim.rows.flatMap((row) => row.cells.filter((cell) => cell.n).map((cell) => [
+            ...labels, cell.scale, row.label, row.role, row.expected, cell.k, cell.n, ...cell.share, cell.estimate.value, cell.estimate.low, cell.estimate.high, cell.outcome,
+          ]));
+          return counted.length ? counted : [[...labels, ...columns.slice(labels.length).map(() => null)]];
         });
         return { columns, rows };
       },
-      svg: () => (answer ? overview(matching(), answer.sources) : null),
+      svg: () => (answer ? overview(matching(), answer) : null),
     };
   },
 };
 
 // All claims as one picture: a row of marks for each source.
-function overview(claims, known) {
+function overview(claims, { sources: known, outcomes }) {
   const height = 44;
-  const colors = { reproduced: "var(--yes)", partly: "var(--half)", "not reproduced": "var(--no)", inconclusive: "var(--open)", "not run": "var(--none)" };
+  const colors = {
+    supported: "var(--yes)", holds: "var(--yes)", contradicted: "var(--no)", "does not hold": "var(--no)", open: "var(--open)", void: "var(--half)", tested: "var(--none)", "not run": "var(--none)",
+  };
   const names = sources(claims);
-  const width = Math.max(520, 30 + 18 * Math.max(0, ...names.map((name) => claims.filter((claim) => claim.source === name).length)));
+  const width = Math.max(790, 30 + 18 * Math.max(0, ...names.map((name) => claims.filter((claim) => claim.source === name).length)));
   const text = (value, x, y, size, ink) => svg("text", { x, y, "font-size": size, fill: ink, "font-family": "var(--sans)" }, value);
   const rows = names.map((name, at) => {
     const marks = claims.filter((claim) => claim.source === name).map((claim, index) => svg(
@@ -204,6 +167,6 @@ function overview(claims, known) {
     return svg("g", {}, text(source ? source.title : name, 14, 16 + at * height, 12, "var(--ink)"), marks);
   });
   const bottom = names.length * height + 20;
-  const legend = OUTCOMES.map((outcome, index) => svg("g", {}, svg("circle", { cx: 20 + 100 * index, cy: bottom, r: 5, fill: outcome === "not run" ? "none" : colors[outcome], stroke: colors[outcome] }), text(outcome, 30 + 100 * index, bottom + 4, 11, "var(--muted)")));
+  const legend = outcomes.map((outcome, index) => svg("g", {}, svg("circle", { cx: 20 + 95 * index, cy: bottom, r: 5, fill: outcome === "not run" ? "none" : colors[outcome], stroke: colors[outcome] }), text(outcome, 30 + 95 * index, bottom + 4, 11, "var(--muted)")));
   return svg("svg", { width, height: bottom + 16, viewBox: `0 0 ${width} ${bottom + 16}` }, rows, legend);
 }
