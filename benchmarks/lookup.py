@@ -151,7 +151,7 @@ def look_inside(store):
         (job,) = recipe.jobs(SEEDS)
         model = Trained(store.load(job.request.id)).network(0).model
         begin = time.perf_counter()
-        measures.every_measure(measures.InsideModel(model, recipe.task), 5, 0)
+        measures.every_measure(measures.InsideModel(model, recipe.task), 5, 0, in_detail=True)
         spent = time.perf_counter() - begin
         total += spent
         print(f"  all analyses, {recipe.label}: {spent:.1f} s")

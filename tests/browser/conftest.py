@@ -91,12 +91,12 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first page of a report with every figure, every outcome but one, and a table with published numbers."""
-    from sample_tables import section, verdicts
+    """The first page of a report with every figure, claims of every outcome and kind, and published numbers."""
+    from sample_tables import entries, section
 
     from rote.report import build
 
-    return build([section()], verdicts(), tmp_path_factory.mktemp("browser") / "report")
+    return build([section()], entries(), tmp_path_factory.mktemp("browser") / "report")
 
 
 @pytest.fixture(scope="session")

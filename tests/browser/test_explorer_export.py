@@ -76,8 +76,9 @@ def test_a_saved_view_says_what_needs_the_server(
     offline = opened(saved(page, "Offline HTML", tmp_path)).page
     offline.get_by_label("Search").fill("grammar")  # works on what was saved
     expect(offline.locator(".view-ledger > .filtered")).to_contain_text("Showing")
-    offline.get_by_label("Preset").select_option("paper")
-    expect(offline.get_by_role("alert")).to_contain_text("needs the live explorer")
+    offline.get_by_label("Kind").select_option("audit")
+    offline.locator(".claim summary").first.click()
+    expect(offline.locator(".claim-body .evidence").first).to_be_visible()
 
 
 def test_what_is_empty_is_not_saved(explorer: Opener) -> None:

@@ -40,7 +40,7 @@ def test_an_empty_store_says_what_to_do(explorer: Opener) -> None:
     expect(page.get_by_role("heading", name="The store is empty")).to_be_visible()
     expect(page.get_by_text("rote run plane")).to_be_visible()
     page.get_by_role("link", name="Ledger").click()
-    expect(page.get_by_role("heading", name="Nothing has been run yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing has been run here yet")).to_be_visible()
     expect(page.get_by_text("rote reproduce")).to_be_visible()
 
 
@@ -49,6 +49,7 @@ def test_claims_are_filtered_and_the_address_remembers(lab: Opener) -> None:
     expect(page.locator(".claim").first).to_be_visible()
     everything = page.locator(".claim").count()
     page.get_by_label("Source", exact=True).select_option("resistance")
+    page.get_by_label("Kind").select_option("tallied")
     page.get_by_label("Search").fill("seeds")
     page.wait_for_url("**q=seeds**")
     found = page.locator(".claim").count()
@@ -56,6 +57,7 @@ def test_claims_are_filtered_and_the_address_remembers(lab: Opener) -> None:
     page.locator(".claim summary").first.click()
     expect(page.locator(".claim-body").first).to_be_visible()
     assert "source=resistance" in page.url
+    assert "kind=tallied" in page.url
     page.reload()
     expect(page.locator(".claim")).to_have_count(found)
     expect(page.locator(".claim-body").first).to_be_visible()
@@ -75,6 +77,30 @@ def test_a_count_filters_by_verdict_with_the_keyboard(lab: Opener) -> None:
     expect(page.get_by_role("heading", name="No claim fits")).to_be_visible()
     page.get_by_role("button", name="Show all claims").click()
     expect(page.locator(".claim")).not_to_have_count(count)
+
+
+def test_kinds_and_status_filter_and_the_counts_follow(lab: Opener) -> None:
+    page = lab.open("ledger")
+    page.get_by_label("Kind").select_option("identity")
+    tested = page.get_by_role("button", name="tested").locator(".count")
+    expect(tested).not_to_have_text("0")
+    expect(page.locator(".claim.is-tested")).to_have_count(int(tested.inner_text()))
+    assert page.locator(".claim").count() == page.locator(".claim.is-tested").count()
+    page.get_by_label("Kind").select_option("")
+    page.get_by_label("Status").select_option("exploratory")
+    expect(page.locator(".claim.is-tested")).to_have_count(0)
+
+
+def test_a_claim_shows_what_is_kept_beside_what_ran_here(lab: Opener) -> None:
+    page = lab.open("ledger?open=plane-corner")
+    claim = page.locator("#claim-plane-corner")
+    expect(claim.locator(".figures .line")).to_have_count(2)
+    expect(claim.locator(".figures")).to_contain_text("published, kept")
+    expect(claim.locator(".verdicts")).to_contain_text("smoke, here, exploratory")
+    strips = claim.locator(".evidence .strip")
+    assert strips.count() == 4  # a part and a condition, at two scales
+    assert strips.first.locator(".dot").count() == 256
+    expect(claim.get_by_role("link", name=re.compile("See its .* runs"))).to_be_visible()
 
 
 def test_chosen_runs_are_compared_in_one_chart(lab: Opener) -> None:

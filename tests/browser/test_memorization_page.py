@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = {table.name: table for table in all_tables(load())}
-    shown = section(tables["paragraph"], tables["share"], study="stored", source=SOURCE, verdicts=())
+    shown = section(tables["paragraph"], tables["share"], study="stored", source=SOURCE)
     first = build([shown], [], tmp_path_factory.mktemp("memorization") / "report")
     return first.with_name("memorization.html")
 

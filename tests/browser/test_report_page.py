@@ -118,7 +118,7 @@ def test_the_ledger_leads_to_the_verdict(report: Path, opened: Open) -> None:
     page.get_by_role("link", name="The claim fails holds.", exact=True).click()
     card = page.locator("#claim-fails")
     expect(card).to_be_in_viewport()
-    expect(card.locator(".badge").first).to_have_text("not reproduced")
+    expect(card.locator(".badge").first).to_have_text("contradicted")
 
 
 def test_a_table_sorts_by_click_and_back(source_page: Path, opened: Open) -> None:
@@ -146,31 +146,39 @@ def test_missing_values_come_last_in_both_directions(source_page: Path, opened: 
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_a_table_sorts_by_keyboard(report: Path, opened: Open, key: str) -> None:
     page = opened(report).page
-    headings = page.locator("table.ledger thead th")
+    headings = page.locator("table.tallied thead th")
     headings.first.get_by_role("button").focus()
-    for _ in range(6):
+    for _ in range(2):
         page.keyboard.press("Tab")
     page.keyboard.press(key)
-    expect(headings.nth(6)).to_have_attribute("aria-sort", "ascending")
-    assert [text.strip() for text in column(page, "table.ledger", 7)] == [
-        "reproduced",
-        "not reproduced",
-        "inconclusive",
-        "not run",
-    ]
+    expect(headings.nth(2)).to_have_attribute("aria-sort", "ascending")
+    outcomes = ["supported", "contradicted", "open", "void", "not run"]
+    assert [text.split("\n")[0] for text in page.locator("table.tallied .verdict .badge").all_inner_texts()] == outcomes
     page.keyboard.press(key)
-    assert column(page, "table.ledger", 7)[0].strip() == "not run"
-    expect(page.locator("table.ledger [aria-sort]")).to_have_count(1)
+    assert page.locator("table.tallied .verdict .badge").all_inner_texts() == outcomes[::-1]
+    expect(page.locator("table.tallied [aria-sort]")).to_have_count(1)
 
 
 def test_a_count_filters_the_ledger_and_releases_it(report: Path, opened: Open) -> None:
     page = opened(report).page
-    button = page.get_by_role("button", name="not reproduced")
+    button = page.get_by_role("button", name="contradicted")
     button.click()
-    expect(page.locator("table.ledger tbody tr:visible")).to_have_count(1)
-    expect(page.get_by_role("status")).to_have_text("Showing 1 of 4 claims: not reproduced.")
+    expect(page.locator("table.tallied tbody tr:visible")).to_have_count(1)
+    expect(page.get_by_role("status")).to_have_text("Showing 1 of 5 claims: contradicted.")
     button.click()
-    expect(page.locator("table.ledger tbody tr:visible")).to_have_count(4)
+    expect(page.locator("table.tallied tbody tr:visible")).to_have_count(5)
+
+
+def test_a_claim_has_a_strip_for_each_scale_and_the_forest_leads_to_it(source_page: Path, opened: Open) -> None:
+    page = opened(source_page).page
+    page.locator(".forest").get_by_role("link", name="holds", exact=True).click()
+    card = page.locator("#claim-holds")
+    expect(card).to_be_in_viewport()
+    strips = card.locator(".strip")
+    assert strips.count() == 5  # part and condition at two scales, the rival at one
+    assert strips.first.locator(".dot").count() == 6
+    assert strips.first.locator(".open-dot").count() == 3
+    assert strips.first.locator(".dot title").first.text_content() == "seed 0: 0.2"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -245,7 +253,7 @@ def test_on_paper_pictures_replace_figures_and_the_folded_is_unfolded(source_pag
 
 def test_the_command_can_be_copied(source_page: Path, opened: Open) -> None:
     page = opened(source_page, permissions=["clipboard-read", "clipboard-write"]).page
-    button = page.locator("#study-plane button.copy").first
+    button = page.locator("#study-plane .again button.copy").first
     page.evaluate("window.setTimeout = (action) => { window.later = action; }")  # else it may be over before we look
     button.click()
     expect(button).to_have_text("Copied")
@@ -269,9 +277,9 @@ def test_structure_for_readers_who_hear_the_page(report: Path, opened: Open, nam
 def test_the_first_page_shows_each_source_with_a_mark_for_each_claim(report: Path, opened: Open) -> None:
     page = opened(report).page
     marks = page.locator(".sources .marks a")
-    assert marks.count() == 4
+    assert marks.count() == 8
     expect(page.locator(".sources .is-not-run")).to_have_count(1)
-    page.get_by_role("link", name="not reproduced: The claim fails holds.").click()
+    page.get_by_role("link", name="contradicted: The claim fails holds.").click()
     expect(page.locator("#claim-fails")).to_be_in_viewport()
     page.get_by_role("link", name="All claims").click()
     expect(page.locator("#ledger-title")).to_be_visible()

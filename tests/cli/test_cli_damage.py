@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import contents
 
-from rote.claims import Assertion, Claim, Estimate, above
+from rote.claims import Assertion, Claim, above, measured
 from rote.laboratory import studies
 from rote.store import FinishedRun, Store, write_document
 
@@ -50,20 +50,24 @@ def another_run(store, tables=(), **changes):
     return FinishedRun(Store().folder(request))
 
 
+def _runs_of_plane(answer):
+    return {row["verdicts"][0]["runs"][0] for row in json.loads(answer.out) if row["study"] == "plane"}
+
+
 # --- runs ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_flipped_bit_in_one_run_of_a_study_leaves_the_claims_and_the_report_of_everything_else(call, store):
     first, newest = part("study").id, another_run(store)
-    sound = call("claims", "--json")
+    sound = call("claims", "--here", "--json")
     assert sound.code == 0
-    assert {row["runs"][0] for row in json.loads(sound.out) if row["study"] == "plane"} == {newest.id}
+    assert _runs_of_plane(sound) == {newest.id}
     flip(newest.folder / "record.json")
-    answer = call("claims", "--json")
+    answer = call("claims", "--here", "--json")
     assert answer.code == 1
     assert answer.err.startswith(f"rote: Left out: the run {newest.id} of plane. ")
     assert answer.err.count("\n") == 1
-    assert {row["runs"][0] for row in json.loads(answer.out) if row["study"] == "plane"} == {first}
+    assert _runs_of_plane(answer) == {first}
     report = call("report")
     assert (report.code, report.err) == (1, answer.err)
     assert "plane" in Path("report/index.html").read_text()
@@ -73,13 +77,14 @@ def test_a_flipped_bit_in_one_run_of_a_study_leaves_the_claims_and_the_report_of
 def test_where_the_only_run_of_a_study_is_damaged_or_what_it_is_made_of_its_claims_say_so(call, store, whose, file):
     study = part("study")
     flip(store / part(whose).folder / file)
-    answer = call("claims", "--json")
+    answer = call("claims", "--here", "--json")
     assert answer.code == 1
-    reasons = {row["reason"] for row in json.loads(answer.out) if row["study"] == "plane"}
+    rows = [row for row in json.loads(answer.out) if row["kind"] != "identity"]
+    reasons = {row["verdicts"][0]["reason"] for row in rows if row["study"] == "plane"}
     assert len(reasons) == 1
     assert reasons.pop().startswith(f"Left out: the run {study.id} of plane. ")
-    others = [row for row in json.loads(answer.out) if row["study"] != "plane"]
-    assert {row["reason"][:30] for row in others} == {"No finished run in the store. "}
+    others = [row for row in rows if row["study"] != "plane"]
+    assert {row["verdicts"][0]["reason"][:30] for row in others} == {"No finished run in the store. "}
     assert call("report").code == 1
     assert Path("report/index.html").exists()
 
@@ -143,20 +148,22 @@ def test_show_tells_what_the_record_says_where_only_the_result_is_damaged(call, 
 
 
 def test_a_claim_whose_function_raises_is_named_and_the_others_are_judged(call, store, monkeypatch):
-    def broken(tables) -> Estimate:
+    def broken(tables):
         raise KeyError("corner")
 
     plane = studies["plane"]
-    bad = Claim("plane-broken", "resistance", "nowhere", "It breaks.", "1", (Assertion("x", broken, above(0.5)),))
+    bad = Claim(
+        "plane-broken", "resistance", "nowhere", "It breaks.", "1", (Assertion("x", measured(broken), above(0.5)),)
+    )
     monkeypatch.setattr(plane, "claims", (bad, *plane.claims))
-    answer = call("claims", "--json")
+    answer = call("claims", "--here", "--json")
     assert answer.code == 1
     assert answer.err.startswith("rote: Left out: the claim plane-broken of plane. It cannot be judged from the run ")
     assert answer.err.endswith("KeyError: 'corner'\n")
     rows = {row["claim"]: row for row in json.loads(answer.out)}
     assert rows["plane-broken"]["verdict"] == "not run"
-    assert "KeyError" in rows["plane-broken"]["reason"]
-    assert all(rows[claim.id]["evidence"] for claim in plane.claims[1:])
+    assert "KeyError" in rows["plane-broken"]["verdicts"][0]["reason"]
+    assert all(rows[claim.id]["verdicts"][0]["findings"] for claim in plane.claims[1:])
     assert call("report").code == 1
     assert "plane-broken" in Path("report/index.html").read_text()
     assert call("run", "plane", "--preset", "smoke", "--workers", "1").code == 1

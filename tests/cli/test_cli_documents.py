@@ -85,7 +85,7 @@ def test_the_example_of_a_study_runs_is_judged_reported_and_found_again(example)
     answer = with_example(example, "run", "latch", "--seeds", "8")
     assert answer.code == 0, answer.err
     assert "Every network at the end" in answer.out
-    assert re.search(r"^REPRODUCED +latch-remembered", answer.out, re.MULTILINE)
+    assert re.search(r"^latch-remembered .*\n( .*\n)* +SUPPORTED", answer.out, re.MULTILINE)
     again = with_example(example, "run", "latch", "--seeds", "8")
     assert again.out == answer.out
     assert "Runs: 0 computed, " in again.err
@@ -103,7 +103,9 @@ def test_the_example_of_a_study_is_listed_and_shown(example):
 GUIDE = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/store.md", "docs/everyday.md", *GUIDE])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/store.md", "docs/everyday.md", "docs/verdicts.md", *GUIDE]
+)
 def test_commands_in_documents_parse(document):
     for line in commands(document):
         name = line.split()[1]

@@ -61,8 +61,8 @@ def test_a_finished_study_shows_every_verdict_and_computes_nothing_again(study, 
     answer = call("run", study, "--preset", "smoke", "--store", store)
     assert answer.code == 0, answer.err
     for claim in CLAIMS[study]:
-        assert re.search(rf"^INCONCLUSIVE    {claim}  .*preset smoke", answer.out, re.MULTILINE)
-    assert "--seeds 5" in answer.out
+        told = "TESTED" if claim.endswith("n-grams") else "OPEN"  # two seeds decide nothing
+        assert re.search(rf"^{claim}  .*\n(    .*\n)*?    {told}  smoke, here", answer.out, re.MULTILINE)
     assert "0 computed" in answer.err
 
 

@@ -178,7 +178,7 @@ def test_import_brings_a_store_that_claims_and_reports_read(call, store, folder)
     assert call("runs", "import", "rote-store", "--store", "new").out.startswith("9 runs imported, ")
     again = call("runs", "import", "rote-store", "--store", "new")
     assert again.out == "0 runs imported, 0 bytes; 9 were here already.\n"
-    assert call("claims", "--store", "new").out == call("claims").out
+    assert call("claims", "--here", "--store", "new").out == call("claims", "--here").out
     assert call("runs", "verify", "--store", "new").code == 0
     itself = call("runs", "import", "rote-store")
     assert itself.code == 2

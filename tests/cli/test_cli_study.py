@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 
 import pytest
 from command_line import NO_TORCH, SMOKE, Answer, contents, outcome, python, rote
 
-from rote.claims import OUTCOMES
 from rote.store import Store
 from rote.studies.resistance.plane import PlaneRecipe
 
@@ -22,7 +20,7 @@ def test_run_prints_its_tables_and_a_verdict_on_every_claim(finished):
     for setting in ("redundant", "random", "narrow", "epochs"):
         assert re.search(rf"^{setting} +5 ", finished.first.out, re.MULTILINE)
     for claim in CLAIMS:
-        assert re.search(rf"^[A-Z ]{{15}} {claim}  .*preset smoke", finished.first.out, re.MULTILINE)
+        assert re.search(rf"^{claim}  .*(\n    .*)+?\n    [A-Z]+  smoke, here", finished.first.out, re.MULTILINE)
     assert "NOT RUN" not in finished.first.out
     assert finished.first.err == "Runs: 8 computed, 0 reused\n"
 
@@ -130,69 +128,6 @@ def test_runs_compute_with_the_threads_that_their_recipe_asks_for_and_no_other_w
     finally:
         torch.set_num_threads(before)
     assert threads == [1] * 4
-
-
-def test_claims_before_any_run_say_so_and_how_to_run(call):
-    answer = call("claims")
-    assert answer.code == 0
-    assert answer.out.count("NOT RUN") == len(json.loads(call("claims", "--json").out))
-    assert re.search(r"^NOT RUN +plane-seeds +rote run plane$", answer.out, re.MULTILINE)
-    assert "Run: rote run plane" in call("claims", "--full").out
-
-
-def test_claims_are_a_line_each_that_fits_a_screen_with_a_tally(call, finished):
-    rows = json.loads(call("claims", "--store", finished.store, "--json").out)
-    lines, tally = (part.splitlines() for part in call("claims", "--store", finished.store).out.split("\n\n"))
-    assert max(map(len, [*lines, *tally])) <= 100
-    assert [(line[:15].strip().lower(), line[15:].split()[0]) for line in lines] == [
-        (row["verdict"], row["claim"]) for row in rows
-    ]
-    plane = next(row for row in rows if row["claim"] == "plane-corner")
-    first = plane["evidence"][0]["estimate"]
-    (line,) = [line for line in lines if " plane-corner " in line]
-    assert re.search(
-        rf"  smoke  n = {first['n']} +{first['value']:.3g} \[{first['low']:.3g}, {first['high']:.3g}\]$", line
-    )
-    total = next(line.split()[1:] for line in tally if line.startswith("all "))
-    found = Counter(row["verdict"] for row in rows)
-    assert [int(number) for number in total] == [found[outcome] for outcome in OUTCOMES]
-
-
-def test_filters_leave_the_claims_of_a_source_a_study_or_an_outcome(call, finished):
-    def chosen(*words):
-        return json.loads(call("claims", "--store", finished.store, "--json", *words).out)
-
-    everything = chosen()
-    for option, key, value, spelled in (
-        ("--source", "source", "resistance", "resistance"),
-        ("--source", "source", "resistance", "001"),
-        ("--study", "study", "plane", "plane"),
-        ("--outcome", "verdict", "not run", "not-run"),
-    ):
-        expected = [row for row in everything if row[key] == value]
-        assert chosen(option, spelled) == expected
-        assert 0 < len(expected) < len(everything)
-    both = chosen("--study", "plane", "--outcome", "partly")
-    assert [row["claim"] for row in both] == ["plane-corner"]
-    full = call("claims", "--store", finished.store, "--study", "plane", "--full").out
-    assert full.count("published: ") == len(chosen("--study", "plane"))
-    none = call("claims", "--store", finished.store, "--study", "elman-xor", "--outcome", "partly")
-    assert (none.code, none.out) == (0, "No claim is like that.\n")
-
-
-def test_claims_after_a_run_have_its_verdicts_and_only_those_of_the_preset(call, finished):
-    ours = call("run", *SMOKE, "--store", finished.store, "--json")
-    verdicts = {row["claim"]: row for row in json.loads(ours.out)["verdicts"]}
-    for words in ((), ("--preset", "smoke")):
-        ledger = json.loads(call("claims", "--store", finished.store, "--json", *words).out)
-        assert {row["claim"]: row for row in ledger if row["study"] == "plane"} == verdicts
-    paper = json.loads(call("claims", "--store", finished.store, "--json", "--preset", "paper").out)
-    assert {row["verdict"] for row in paper} == {"not run"}
-
-
-def test_runs_with_changed_settings_do_not_count_as_the_published_experiment(call, folder):
-    call("run", *SMOKE, "training.learning_rate=0.01")
-    assert {row["verdict"] for row in json.loads(call("claims", "--json").out)} == {"not run"}
 
 
 def test_report_is_rebuilt_without_torch(report):

@@ -8,9 +8,9 @@ import pytest
 from api_client import TestClient
 from sample_store import make_store
 
-from rote.claims import verdict_rows
 from rote.explorer.ledger import judged
 from rote.laboratory import ledger
+from rote.report.pictures import WIDTH
 from rote.store import Store
 
 
@@ -19,30 +19,40 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return make_store(tmp_path_factory.mktemp("ledger") / "store")
 
 
-def test_an_empty_store_has_every_claim_and_no_verdict(client: TestClient) -> None:
+def test_an_empty_store_has_every_claim_with_what_comes_with_rote(client: TestClient) -> None:
     answer = client.get("/api/ledger").json()
     assert answer["empty"]
-    assert {claim["verdict"] for claim in answer["claims"]} == {"not run"}
-    assert answer["counts"]["not run"] == len(answer["claims"]) > 100
-    assert all(claim["reason"].endswith(f"rote run {claim['study']}") for claim in answer["claims"])
+    assert len(answer["claims"]) > 100
+    assert {verdict["where"] for claim in answer["claims"] for verdict in claim["verdicts"]} == {"kept", ""}
+    told = [claim for claim in answer["claims"] if claim["verdict"] == "supported"]
+    assert len(told) > 10
+    assert "supported" in answer["summary"]
+    assert "false discovery rate" in answer["multiplicity"]
 
 
 def test_the_verdicts_are_those_of_the_ledger(store: Store) -> None:
-    answer, rows = judged(store, ""), verdict_rows(ledger(store))
+    answer, entries = judged(store), ledger(store)
     assert not answer["empty"]
-    assert [(claim["claim"], claim["verdict"], claim["runs"]) for claim in answer["claims"]] == [
-        (row["claim"], row["verdict"], row["runs"]) for row in rows
+    assert [
+        (claim["claim"], claim["kind"], [(one["outcome"], one["where"], one["count"]) for one in claim["verdicts"]])
+        for claim in answer["claims"]
+    ] == [
+        (entry.claim.id, entry.claim.kind, [(one.outcome, one.where, one.count) for one in entry.verdicts])
+        for entry in entries
     ]
-    measured = [item for claim in answer["claims"] for item in claim["evidence"]]
-    assert measured
-    for item in measured:
-        plot = item["plot"]
-        if plot is not None:
-            assert 0 <= plot["low"] <= plot["value"] <= plot["high"] <= plot["width"]
+    (corner,) = [claim for claim in answer["claims"] if claim["claim"] == "plane-corner"]
+    assert {verdict["where"] for verdict in corner["verdicts"]} == {"kept", "here"}  # at two scales
 
 
-def test_a_preset_that_was_not_run_has_no_verdicts(store: Store) -> None:
-    assert {claim["verdict"] for claim in judged(store, "paper")["claims"]} == {"not run"}
+def test_every_seed_is_a_dot_in_its_strip(store: Store) -> None:
+    strips = [cell for claim in judged(store)["claims"] for row in claim["rows"] for cell in row["cells"] if cell["n"]]
+    assert len(strips) > 100
+    for cell in strips:
+        if cell["picture"] is not None:
+            dots = [s["attributes"] for s in cell["picture"]["shapes"] if s["attributes"]["class"].startswith("dot")]
+            assert len(dots) <= cell["n"]
+            assert sum("against" not in dot["class"] for dot in dots) == cell["k"]
+            assert all(0 <= dot["cx"] <= WIDTH for dot in dots)
 
 
 def test_a_removed_run_takes_its_verdicts_with_it(tmp_path: Path, store: Store) -> None:
@@ -50,12 +60,6 @@ def test_a_removed_run_takes_its_verdicts_with_it(tmp_path: Path, store: Store) 
     import shutil
 
     copy = Store(shutil.copytree(store.root, tmp_path / "copy"))
-    assert not judged(copy, "")["empty"]
+    assert not judged(copy)["empty"]
     copy.remove(next(row.id for row in copy.runs() if row.part == "study"))
-    assert judged(copy, "")["empty"]
-
-
-def test_an_unknown_preset_is_refused(client: TestClient) -> None:
-    answer = client.get("/api/ledger?preset=huge")
-    assert answer.status_code == 422
-    assert "preset" in answer.json()["error"]
+    assert judged(copy)["empty"]

@@ -361,7 +361,7 @@ def explored(case: Case) -> int:
 
     store = Store(case.store)
     rows = store.runs()
-    shown = [runs.compared(store, [row.id]) for row in rows], ledger.judged(store, ""), LookupModels(store).listing()
+    shown = [runs.compared(store, [row.id]) for row in rows], ledger.judged(store), LookupModels(store).listing()
     Answer(shown[:2])
     for listing, load in trained_networks.entries(store).values():
         with contextlib.suppress(RoteError):

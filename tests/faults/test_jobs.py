@@ -12,9 +12,9 @@ from linked_studies import BadTables, Other
 from test_cluster import Machines
 from tiny_study import Tiny, TinyConfig, TinyMeasurement, TinyRecipe
 
-from rote.claims import Assertion, Claim, Estimate, above
+from rote.claims import Assertion, Claim, above, measured
 from rote.errors import RoteError, RunFailedError, StoreError, UsageError
-from rote.laboratory import Laboratory, StudyResult, latest_run, ledger, studies
+from rote.laboratory import Laboratory, StudyResult, latest_runs, ledger, studies
 from rote.laboratory.orders import Order, Orders
 from rote.laboratory.perform import perform
 from rote.laboratory.study_run import StudyRun
@@ -89,7 +89,7 @@ def test_a_corrected_measurement_measures_again_and_trains_nothing(
     monkeypatch.setattr(PlaneMeasurement, "version", 2)
     with pytest.raises(StoreError, match=rf"{stale.id} of plane is made of measurements of another version\. Run"):
         StudyRun(stale.folder).tables()
-    assert latest_run(store, PlaneStudy()) is None
+    assert latest_runs(store, PlaneStudy()) == []
     plane(store)
     assert done == {"training": 4, "measurement": 8}
 
@@ -101,18 +101,18 @@ def test_a_corrected_table_and_a_new_claim_show_at_once_and_compute_nothing(
     before, counted = contents(store), done.copy()
     corrected = Table.make("outcome", "Corrected", (Column("value"),), [{"value": 7.0}])
 
-    def value(tables: Mapping[str, Table]) -> Estimate:
-        return Estimate(tables["outcome"].column("value")[0], 6.9, 7.1, 9, "exact")
+    def value(tables: Mapping[str, Table]) -> dict[int, float]:
+        return dict.fromkeys(range(6), tables["outcome"].column("value")[0])
 
     claim = Claim(
         "plane-new", "resistance", "Section 6", "It is seven.", "Seven.",
-        (Assertion("The value", value, above(6)),),
+        (Assertion("The value", measured(value), above(6)),),
     )  # fmt: skip
     monkeypatch.setattr(PlaneStudy, "tables", lambda self, config, measured: [corrected])
     monkeypatch.setattr(PlaneStudy, "claims", (claim,))
     assert store.load(first.run.id).tables() == {"outcome": corrected}
-    (verdict,) = [verdict for verdict in ledger(store) if verdict.study == "plane"]
-    assert (verdict.claim.id, verdict.outcome) == ("plane-new", "reproduced")
+    (entry,) = [entry for entry in ledger(store, kept=False) if entry.study == "plane"]
+    assert (entry.claim.id, entry.outcome) == ("plane-new", "supported")
     result = Laboratory(store, workers=1).run("plane", "smoke", {"seeds": 2})
     assert (result.computed, result.run.id, [one.claim.id for one in result.verdicts]) == (
         0, first.run.id, ["plane-new"],
@@ -259,11 +259,10 @@ def test_a_study_whose_tables_cannot_be_made_is_told_by_name_and_hinders_nothing
     good = told["tiny"]
     assert isinstance(good, StudyResult)
     left_out: list[str] = []
-    assert latest_run(store, BadTables(), left_out=left_out) is None
+    assert latest_runs(store, BadTables(), left_out=left_out) == []
     (reason,) = left_out
     assert "of bad-tables. KeyError: 'no such column'" in reason
-    found = latest_run(store, Tiny())
-    assert found is not None
+    (found,) = latest_runs(store, Tiny())
     assert found.id == good.run.id
     # Mended, it is there, and nothing is computed.
     monkeypatch.setattr(BadTables, "tables", Tiny.tables)

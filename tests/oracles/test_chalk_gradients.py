@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 import rote
-from rote.chalk import Tensor, bptt_terms, fused, gradcheck, nn, no_grad, ops, optim
+from rote.chalk import Operation, Tensor, bptt_terms, fused, gradcheck, nn, no_grad, ops, optim, tensor_op
 
 RNG = np.random.default_rng(0)
 TARGETS = np.array([[1, 0, 3], [2, 2, 0]])
@@ -220,6 +220,63 @@ def test_cells_have_the_gradients_of_finite_differences(kind: str) -> None:
         return ops.stack(*nn.unroll(cell, inputs))
 
     assert gradcheck(states, normal(2, 3, 3), *cell.parameters()) < 1e-6
+
+
+@tensor_op
+class matmul(Operation):
+    @staticmethod
+    def forward(ctx: list[Any], a: Any, b: Any) -> Any:
+        ctx += [a, b]
+        return a @ b
+
+    @staticmethod
+    def backward(ctx: list[Any], grad: Any) -> list[Any]:
+        return [grad @ ctx[1].T, ctx[0].T @ grad]
+
+
+@tensor_op
+class tanh_of_sum(Operation):
+    @staticmethod
+    def forward(ctx: list[Any], a: Any, b: Any) -> Any:
+        ctx.append(np.tanh(a + b))
+        return ctx[0]
+
+    @staticmethod
+    def backward(ctx: list[Any], grad: Any) -> list[Any]:
+        return [grad * (1 - ctx[0] ** 2)] * 2
+
+
+@tensor_op
+class summed(Operation):
+    @staticmethod
+    def forward(ctx: list[Any], a: Any) -> Any:
+        ctx.append(a)
+        return a.sum()
+
+    @staticmethod
+    def backward(ctx: list[Any], grad: Any) -> list[Any]:
+        return [np.broadcast_to(grad, ctx[0].shape)]
+
+
+def test_operations_of_ones_own_make_a_network_with_torchs_gradients() -> None:
+    """A forward and a backward function each, wrapped by tensor_op, none of the engine's own: a recurrent network whose
+    weights are used at every step. Catches a gradient that is not added up where a tensor is used again, or that goes
+    to the wrong input."""
+    inputs, weights = normal(4, 2, 3), [normal(3, 5), normal(5, 5)]
+    mine, theirs = (
+        [Tensor(weight) for weight in weights],
+        [torch.tensor(weight, requires_grad=True) for weight in weights],
+    )
+    state, expected = Tensor(np.zeros((2, 5))), torch.zeros(2, 5, dtype=torch.float64)
+    for vector in inputs:
+        state = tanh_of_sum(matmul(Tensor(vector), mine[0]), matmul(state, mine[1]))
+        expected = torch.tanh(torch.tensor(vector) @ theirs[0] + expected @ theirs[1])
+    summed(state).backward()
+    expected.sum().backward()
+    np.testing.assert_allclose(state.value, expected.detach().numpy(), rtol=0, atol=1e-14)
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(one.grad, other.grad.numpy(), rtol=0, atol=1e-13)
+        assert np.abs(one.grad).min() > 1e-6
 
 
 def test_the_fused_operations_equal_the_single_ones() -> None:

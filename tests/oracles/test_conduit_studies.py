@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rote.claims import Tables
+from rote.claims import Tables, Verdict, judge, measure
 from rote.config import to_plain
 from rote.errors import SettingError, UnknownNameError, UsageError
 from rote.laboratory import Study, studies
@@ -33,7 +34,7 @@ def trained(study: Study[Any], config: RulesConfig) -> list[tuple[RulesRecipe, t
 class TestJobs:
     def test_together_and_apart_cover_the_same_networks_of_the_grid(self) -> None:
         study = FrequencyStudy()
-        for hidden, programs in ((32, 3 + 3), (200, 60 + 3 * 6)):
+        for hidden, programs in ((32, 3 + 3), (200, 72 + 3 * 6)):
             asked = trained(study, study.resolve("quick", {"model.hidden": hidden}))
             networks = [
                 (recipe.cell, task.conduit, task.rules, seed)
@@ -41,9 +42,9 @@ class TestJobs:
                 for task in recipe.tasks
                 for seed in seeds
             ]
-            assert len(networks) == len(set(networks)) == 60 + 3 * 6
+            assert len(networks) == len(set(networks)) == 72 + 3 * 6
             assert len(asked) == programs
-        assert len(trained(study, study.resolve("paper", {}))) == 175
+        assert len(trained(study, study.resolve("paper", {}))) == 35 * 6
 
     def test_a_smaller_grid_asks_for_runs_of_the_larger_one(self) -> None:
         study = FrequencyStudy()
@@ -53,8 +54,14 @@ class TestJobs:
 
     def test_more_seeds_ask_for_the_trainings_of_fewer_again(self) -> None:
         study = FrequencyStudy()
-        five, twelve = (trained(study, study.resolve("quick", {"seeds": seeds})) for seeds in (5, 12))
-        assert all(training in twelve for training in five)
+        six, twelve = (trained(study, study.resolve("quick", {"seeds": seeds})) for seeds in (6, 12))
+        assert all(training in twelve for training in six)
+
+    @pytest.mark.parametrize("study", [FrequencyStudy(), PredictabilityStudy()])
+    def test_seeds_are_counted_from_the_first_for_every_cell(self, study: Study[Any]) -> None:
+        config = study.resolve("quick", {"first_seed": 1000, "seeds": 2, "other_seeds": 1})
+        by_cell = {recipe.cell: seeds for recipe, seeds in trained(study, config)}
+        assert by_cell == {"lstm": (1000, 1001), **dict.fromkeys(config.others, (1000,))}
 
     @pytest.mark.parametrize("overrides", [{"reading.bias": "never"}, {"reading.gradients": 2}, {"reading.rules": 7}])
     @pytest.mark.parametrize("study", [FrequencyStudy(), PredictabilityStudy()])
@@ -129,81 +136,135 @@ def networks(rows: list[dict[str, Any]], **options: Any) -> Tables:
     return {"networks": Table.make("networks", "", [Column(name) for name in rows[0]], rows, options=options)}
 
 
+def outcome(study: Study[Any], claim: str, tables: Tables) -> Verdict:
+    (asked,) = (one for one in study.claims if one.id == claim)
+    return judge(asked, measure(asked, tables))
+
+
 class TestClaims:
-    def grid(self, **changes: Any) -> Tables:
-        """Of five seeds: k = 2 is learned from n = 100 on, k = 8 at n = 1000 in twice the time; GRU rows to ignore."""
+    def grid(self, seeds: int = 5, **changes: Any) -> Tables:
+        """k = 2 is learned from n = 100 on, k = 8 at n = 1000 in twice the time; GRU rows are to be ignored."""
         learned = {(2, 100): 2.0, (2, 1000): 1.0, (8, 100): None, (8, 1000): 2.0}
         rows = [
             {
-                "cell": cell, "kind": kind, "k": k, "n": n, "seed": seed, "epoch": 4.0, "learned": time,
-                "open": 0.02 if time is None else 0.9 + seed / 100, "conduit": 0.01 / k, "open_at_close": 0.6,
-                "conduit_at_close": 0.1, "open_untrained": 0.02, "end_whole": 0.95 + seed / 100,
-                "end_open": 0.9 + seed / 50, "end_whole_at_close": 0.5, "end_open_at_close": 0.7, "end_own": 0.8,
-                "end_own_early": 0.1 * seed, "error": 1e-15 * k, "error_float32": 1e-7 * k, **changes,
+                "cell": cell, "kind": kind, "k": k, "n": n, "seed": seed, "learned": time if cell == "lstm" else 1.0,
+                "open": 0.02 if time is None else 0.9 + (seed - 1000) / 100, "conduit": 0.01 / k, "open_at_close": 0.6,
+                "conduit_at_close": 0.1, "open_untrained": 0.02, "end_whole": 0.95, "end_open": 0.9,
+                "end_whole_at_close": 0.5, "end_open_at_close": 0.7, "end_own": 0.8, "end_own_early": 0.1,
+                **{name: value(k, n) if callable(value) else value for name, value in changes.items()},
             }
             for cell in ("lstm", "gru")
             for kind in ("unseen", "training")
             for (k, n), time in learned.items()
-            for seed in range(5 if cell == "lstm" else 1)
+            for seed in (range(1000, 1000 + seeds) if cell == "lstm" else [1000])
         ]  # fmt: skip
         return networks(rows, figure_2_length=8)
 
-    def test_examples_and_epochs_needed_compare_the_longest_with_the_shortest_conduit(self) -> None:
-        tables = self.grid()
-        assert frequency_tables.examples_needed(tables).value == pytest.approx(math.log2(1000 / 100))
-        assert frequency_tables.epochs_needed(tables).value == pytest.approx(1.0)
-        assert frequency_tables.examples_needed(tables).n == 5
+    def judged(self, claim: str, **changes: Any) -> Verdict:
+        return outcome(FrequencyStudy(), claim, self.grid(**changes))
 
-    def test_what_was_never_learned_counts_as_the_next_count_or_the_end(self) -> None:
-        never = self.grid(open=0.02, learned=None)
-        assert frequency_tables.examples_needed(never).value == 0
-        assert frequency_tables.epochs_needed(never).value == 0
-
-    def test_contributions_are_read_at_the_largest_and_the_smallest_count(self) -> None:
+    def test_examples_and_epochs_needed_grow_with_the_length(self) -> None:
         tables = self.grid()
-        assert frequency_tables.open_minus_conduit(tables, "").value == pytest.approx(0.92 - (0.005 + 0.00125) / 2)
-        assert frequency_tables.open_minus_conduit(tables, "_at_close").value == pytest.approx(0.5)
-        assert frequency_tables.from_conduit(tables).value == pytest.approx(0.003125)
-        assert frequency_tables.untrained(tables).value == pytest.approx(0.02)
-        assert frequency_tables.rare_conduit(tables).value == pytest.approx(math.log10(2 / 8))
-        assert frequency_tables.rare_open(tables).value == pytest.approx(
-            sum(abs(math.log10((0.9 + seed / 100) / 0.02)) for seed in range(5)) / 5
+        seeds = range(1000, 1005)
+        assert frequency_tables.examples_more(tables) == pytest.approx(dict.fromkeys(seeds, math.log2(10)))
+        assert frequency_tables.examples_fewer(tables) == pytest.approx(dict.fromkeys(seeds, -math.log2(10)))
+        assert frequency_tables.epochs_more(tables) == dict.fromkeys(seeds, 1.0)
+
+    def test_longer_conduits_that_need_fewer_examples_contradict_the_claim(self) -> None:
+        assert self.judged("conduit-length").outcome == "supported"
+        reverse = self.judged("conduit-length", open=lambda k, n: 0.9 if k == 8 or n == 1000 else 0.02)
+        assert reverse.outcome == "contradicted"
+        never = self.judged("conduit-length", open=0.02)
+        assert never.outcome == "void"  # what is learned by none, counts as the next count of the grid: equally many
+        assert {value for part in never.parts for value in part.values.values()} == {0.0}
+
+    def test_one_length_or_one_count_says_nothing_of_examples_and_rare_rules(self) -> None:
+        table = self.grid()["networks"]
+        for labels in ({"k": 8}, {"n": 1000}):
+            part = {"networks": table.where(**labels)}
+            for claim in ("conduit-length", "conduit-rare-rule"):
+                assert outcome(FrequencyStudy(), claim, part).outcome == "not run"
+
+    def test_a_conduit_that_predicts_close_contradicts_that_the_open_symbol_carries_the_rule(self) -> None:
+        assert self.judged("conduit-open-symbol").said == "supported"
+        likely = self.judged("conduit-open-symbol", conduit=lambda k, n: 0.2 if k == 8 else 0.001)
+        assert likely.outcome == "contradicted"  # one length is enough
+        above_chance = self.judged("conduit-open-symbol", conduit=lambda k, n: 0.05 if k == 8 else 0.001)
+        assert above_chance.said.startswith("supported, but The conduit says no more than chance")
+        assert self.judged("conduit-open-symbol", open=0.3).outcome == "void"
+
+    def test_a_rare_rule_is_judged_at_the_smallest_count_and_only_where_something_is_learned(self) -> None:
+        steady = {"open": lambda k, n: 0.9 if n == 1000 else 0.03 - k / 1000}
+        assert self.judged("conduit-rare-rule", **steady).outcome == "supported"
+        assert self.judged("conduit-rare-rule", **steady, conduit=lambda k, n: k / 1000).outcome == "contradicted"
+        assert self.judged("conduit-rare-rule").outcome == "contradicted"  # 0.9 and 0.02 are not steady
+        assert self.judged("conduit-rare-rule", **steady, end_own=0.1).outcome == "void"
+
+    def test_counting_is_a_rise_in_log_odds_at_the_length_of_figure_2(self) -> None:
+        rising = self.judged("conduit-counting")
+        assert rising.said == "supported"
+        assert rising.parts[0].values[1000] == pytest.approx(math.log(19) - math.log(9))
+        near_one = {"end_open": 1 - 1e-9, "end_whole": 1 - 1e-10}  # in probabilities no rise is to be seen
+        assert self.judged("conduit-counting", **near_one).outcome == "supported"
+        assert self.judged("conduit-counting", end_whole=0.8).outcome == "contradicted"
+        assert "one step early: 0/5" in self.judged("conduit-counting", end_own_early=0.9).said
+        other_length = networks(self.grid()["networks"].records(), figure_2_length=3)
+        assert outcome(FrequencyStudy(), "conduit-counting", other_length).outcome == "not run"
+
+    def settings(self, **changes: Any) -> Tables:
+        """The predictable setting is ahead early and behind late, through familiar conduits more than others."""
+        rows = []
+        for setting, suffix, kind, k, seed in itertools.product(
+            ("unpredictable", "predictable"), ("", ", as published"), ("unseen", "training"), (4, 8), range(5)
+        ):
+            familiar = setting == "predictable"
+            row = {
+                "learned": 2.0 if familiar else 4.0, "learned_own": 4.0, "open": 0.7 if familiar else 0.9,
+                "own": 0.8, "early_jacobians": -1.0 + 0.2 * familiar * (1 + (kind == "training")),
+                "early_carried": -2.0,
+            }  # fmt: skip
+            for name, value in changes.items():
+                row[name] = value(setting + suffix, kind, k)
+            labels = {"cell": "lstm", "setting": setting + suffix, "kind": kind, "k": k, "seed": seed, "epoch": 8.0}
+            rows.append({**labels, **row})
+        return networks(rows)
+
+    def after(self, claim: str, **changes: Any) -> Verdict:
+        return outcome(PredictabilityStudy(), claim, self.settings(**changes))
+
+    def test_head_start_is_judged_at_every_length_and_what_is_not_learned_takes_for_ever(self) -> None:
+        assert self.after("conduit-early-help").outcome == "supported"
+        assert set(predictability_tables.head_start(self.settings(), 4).values()) == {1.0}
+
+        def late_at_8(setting: str, kind: str, k: int) -> float | None:
+            return (None if setting == "predictable" else 4.0) if k == 8 else (2.0 if setting == "predictable" else 4.0)
+
+        behind = self.after("conduit-early-help", learned=late_at_8)
+        assert behind.outcome == "contradicted"
+        assert [(part.k, part.n) for part in behind.parts] == [(5, 5), (0, 5)]
+        only = self.after(
+            "conduit-early-help", learned=lambda setting, kind, k: 2.0 if setting == "predictable" else None
         )
+        assert only.outcome == "supported"  # the other never learns it
+        assert self.after("conduit-early-help", learned=lambda *_: None).outcome == "void"
 
-    def test_the_rise_over_the_prefix_is_that_of_figure_2(self) -> None:
-        tables = self.grid()
-        assert frequency_tables.rise(tables, "").value == pytest.approx(0.97 - 0.94)
-        assert frequency_tables.rise(tables, "_at_close").value == pytest.approx(-0.2)
-        assert frequency_tables.timing(tables).value == pytest.approx(0.6)
+    def test_late_harm_is_judged_in_log_odds_and_told_apart_from_that_of_the_generator(self) -> None:
+        assert self.after("conduit-late-harm").said == "supported"
+        near_one = self.after(
+            "conduit-late-harm", open=lambda setting, *_: 1 - (1e-8 if setting == "predictable" else 1e-9)
+        )
+        assert near_one.outcome == "supported"
+        assert self.after("conduit-late-harm", open=lambda *_: 0.9).outcome == "contradicted"
+        defect = self.after("conduit-late-harm", own=lambda setting, *_: 0.5 if "published" in setting else 0.9)
+        assert defect.said.startswith("supported, but The author's generator adds no harm")
 
-    def test_errors_are_the_worst_of_each_seed(self) -> None:
-        assert frequency_tables.error_single(self.grid()).value == pytest.approx(8e-7)
-        assert frequency_tables.error_double(self.grid()).value == pytest.approx(8e-15)
-
-    def test_head_start_and_late_harm_pair_the_seeds_of_two_settings(self) -> None:
-        rows = [
-            {
-                "cell": "lstm", "setting": f"{setting}{suffix}", "kind": kind, "k": k, "seed": seed, "epoch": 8.0,
-                "learned": None if setting == "predictable" and k == 8 else time, "learned_own": 2 * time,
-                "open": 0.9 - (0.2 if setting == "predictable" else 0.0) - seed / 100,
-                "own": (0.5 if suffix else 0.8) - k / 100, "early_jacobians": -1.0 - k + (kind == "training"),
-                "early_carried": -2.0 + (setting == "predictable"),
-            }
-            for setting, time in (("unpredictable", 4.0), ("predictable", 2.0))
-            for suffix in ("", ", as published")
-            for kind in ("unseen", "training")
-            for k in (4, 8)
-            for seed in reversed(range(5))
-        ]  # fmt: skip
-        tables = networks(rows)
-        assert predictability_tables.head_start(tables, min).value == pytest.approx(1.0)
-        assert predictability_tables.head_start(tables, max).value == pytest.approx(math.log2(4 / 8))
-        assert predictability_tables.head_start(tables, min, "learned_own", "training").value == pytest.approx(1.0)
-        assert predictability_tables.late(tables, min).value == pytest.approx(-0.2)
-        assert predictability_tables.late(tables, max, suffix=", as published").value == pytest.approx(-0.2)
-        assert predictability_tables.defect(tables).value == pytest.approx(-0.3)
-        assert predictability_tables.gradient(tables, "carried").value == pytest.approx(1.0)
-        assert predictability_tables.familiar(tables).value == pytest.approx(1.0)
+    def test_a_gradient_that_unseen_conduits_carry_as_well_is_not_the_conduits(self) -> None:
+        assert self.after("conduit-gradient").said == "supported"
+        network = self.after(
+            "conduit-gradient", early_jacobians=lambda setting, *_: -0.5 * (setting == "unpredictable")
+        )
+        assert network.said.count("It is the familiar conduit that carries it") == 2
+        assert self.after("conduit-gradient", early_jacobians=lambda *_: -1.0).outcome == "contradicted"
 
 
 class TestSummary:
@@ -222,8 +283,9 @@ class TestSummary:
         assert [row["open"] for row in rules_tables.at_epoch(self.rows(), 2.5)] == [0.6, 0.3]
 
     def test_bands_are_means_with_intervals_within_the_probabilities(self) -> None:
-        first, *_ = rules_tables.bands(self.rows(), ("epoch",), {"open": "open symbol"})
-        assert first == {"epoch": 0.0, "measure": "open symbol", "seeds": 2, "mean": 0.1, "low": 0.1, "high": 0.1}
+        _, second, *_ = rules_tables.bands(self.rows(), ("epoch",), {"open": "open symbol"})
+        mean = pytest.approx(0.3)
+        assert second == {"epoch": 1.0, "measure": "open symbol", "seeds": 2, "mean": mean, "low": 0.0, "high": 1.0}
         assert rules_tables.band([0.1, 0.9]) == {"seeds": 2, "mean": 0.5, "low": 0.0, "high": 1.0}
         assert rules_tables.band([0.3]) == {"seeds": 1, "mean": 0.3}
         assert rules_tables.band([None]) == {"seeds": 0, "mean": None}

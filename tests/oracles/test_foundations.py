@@ -11,15 +11,21 @@ import numpy as np
 import pytest
 import torch
 
+from rote.claims import NotMeasuredError, judge, measure
 from rote.errors import RunFailedError, UnknownNameError, UsageError
 from rote.laboratory import Laboratory
 from rote.recipes import Trained
 from rote.store import Column, FinishedRun, Store, Table
-from rote.studies.foundations import elman_lexicon_tables as judged
 from rote.studies.foundations import elman_lexicon_training as measures
 from rote.studies.foundations.elman import PIECE, ElmanRecipe, Procedure
-from rote.studies.foundations.elman_lexicon import LexiconConfig, LexiconMeasurement, WordModel, WordModelRecipe
-from rote.studies.foundations.elman_lexicon_tables import COUNTS
+from rote.studies.foundations.elman_lexicon import (
+    LexiconConfig,
+    LexiconMeasurement,
+    LexiconStudy,
+    WordModel,
+    WordModelRecipe,
+)
+from rote.studies.foundations.elman_lexicon_tables import COUNTS, branches
 from rote.studies.foundations.elman_training import (
     ElmanProgram,
     Prediction,
@@ -233,12 +239,16 @@ class TestClaims:
         ]  # fmt: skip
         rows[1]["exact"] = 0.0  # animals of seed 0
         tables = {"groups": Table.make("groups", "", columns, rows)}
-        assert judged.branches()(tables).value == pytest.approx(1.8)
-        assert judged.branches(linkage="ward")(tables).value == 0
-        assert judged.branches_over_counts(tables).value == pytest.approx(1.8)
-        assert judged.all_of("nouns", "animals")(tables).value == pytest.approx(0.8)
-        assert judged.all_of("nouns")(tables).value == pytest.approx(1.0)
-        assert judged.all_of("verbs")(tables).n == 0  # not measured
+        assert branches(tables, "trained", "average") == {0: 1, 1: 2, 2: 2, 3: 2, 4: 2}
+        assert set(branches(tables, "trained", "ward").values()) == {0}
+        assert branches(tables, "trained", "average", ("animals",))[0] == 0
+        with pytest.raises(NotMeasuredError):
+            branches(tables, "untrained", "average")
+        claims = {claim.id: claim for claim in LexiconStudy.claims}
+        found = measure(claims["elman-lexicon-tree"], tables)
+        assert found["Branches: trained minus counts of 2"][0] == 1
+        animals = judge(claims["elman-lexicon-animals"], measure(claims["elman-lexicon-animals"], tables))
+        assert (animals.outcome, animals.count) == ("open", "4/5")
 
 
 @pytest.mark.parametrize(

@@ -297,16 +297,28 @@ def test_the_planes_numbers_are_those_of_the_analysis_network_by_network(outputs
         other = np.mean([float(info.given[1 - output]) for output, info in enumerate(found)])
         assert row["own_given"][replica] == pytest.approx(own, abs=1e-12)
         assert row["other_given"][replica] == pytest.approx(other, abs=1e-12)
+        for output, name in enumerate(("first_given", "second_given")[:outputs]):
+            assert row[name][replica] == pytest.approx(float(found[output].given[1 - output]), abs=1e-12)
 
 
-def test_a_network_without_weights_from_x2_has_neither_information_nor_derivative() -> None:
+@pytest.mark.parametrize("factor", [0.0, 0.01, 1.0])
+def test_information_about_an_input_is_there_where_the_derivative_is(factor: float) -> None:
+    """Proposition 1 of source 001, on networks whose weights from X2 are made smaller or zero: the information from
+    joint entropies, the derivative from finite differences."""
     program = informed("redundant", 1)
+    axis = (torch.arange(12, dtype=F64) + 0.5) / 6 - 1
+    points, step = torch.cartesian_prod(axis, axis), torch.tensor([0.0, 1e-7], dtype=F64)
     with torch.no_grad():
-        program.model.weights[0][:, 1] = 0
+        program.model.weights[0][:, 1] *= factor
         row = program.information(12)
-    assert row["other_given"] == pytest.approx([0, 0], abs=1e-14)
-    assert row["other_gradient"] == [0, 0]
-    assert min(row["own_given"]) > 0.01
+        logits, moved = (program.model(where.expand(2, -1, -1)) for where in (points, points + step))
+    derivative = ((moved - logits).diff(dim=-1).abs() / 1e-7).mean((1, 2))
+    for replica in range(2):
+        p = logits[replica].softmax(-1).reshape(12, 12, 2).numpy()
+        assert row["other_given"][replica] == pytest.approx(by_counting(p)["given"][1], abs=1e-12)
+        assert row["other_gradient"][replica] == pytest.approx(float(derivative[replica]), rel=1e-3, abs=1e-12)
+        assert row["own_given"][replica] > 0.01
+        assert (row["other_given"][replica] > 1e-10) == (row["other_gradient"][replica] > 1e-10) == (factor > 0)
 
 
 def test_information_about_the_class_is_counted_from_the_joint_distribution() -> None:

@@ -1,14 +1,16 @@
 """What lookup-inside reads from a model, against the same by hand on a small model."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from rote.claims import judge, measure
 from rote.models import EncoderDecoder, EncoderDecoderConfig
 from rote.studies.realization import inside_measures as measures
-from rote.studies.realization.inside import CLAIMS
+from rote.studies.realization.inside_claims import CLAIMS
 from rote.studies.realization.inside_tables import COLUMNS, all_tables, run_tables
 from rote.tasks.lookup import LookupTask
 
@@ -45,6 +47,15 @@ def test_labels_name_the_table_at_each_position():
         assert whole[number][0] == " ".join(row.inputs)
     lengths = {len(labels) for group in (tables["encoder"], steps, prefixes) for labels in group}
     assert lengths == {4}
+
+
+def test_every_table_is_one_case_of_eight():
+    """What a majority classifier can get, counted from the rows as the task writes them."""
+    rows = [row for name in measures.KNOWN for row in TASK.splits()[name]]
+    read = Counter(symbol for row in rows for symbol in row.inputs if symbol.startswith("t"))
+    applied = Counter(row.inputs[at] for row in rows for at in row.attention if row.inputs[at].startswith("t"))
+    assert read == applied == dict.fromkeys((f"t{number}" for number in range(1, 9)), 136)
+    assert max(read.values()) / read.total() == 1 / 8
 
 
 def test_diagnoses_cover_every_input_ranking_and_split(inside):
@@ -98,6 +109,9 @@ def test_graphs_look_at_the_gates_rows(inside):
         (state,) = [row["correlation"] for row in measures.polarities(inside) if row["part"] == "encoder"]
         update, reset = encoder.weight_hh[12:24].detach().numpy(), encoder.weight_hh[:12].detach().numpy()
         assert state == pytest.approx(np.corrcoef(update.mean(1), reset.mean(1))[0, 1])
+        strongest = {int(np.abs(weight.mean(1)).argmax()) for weight in (update, reset)}  # 5 % of twelve is one
+        opposite = [np.sign(update.mean(1)[unit]) != np.sign(reset.mean(1)[unit]) for unit in strongest]
+        assert measures.polarities(inside)[0]["opposite"] == np.mean(opposite)
         sent = [row["correlation"] for row in measures.polarities(inside) if row["part"] == "decoder"]
         update, reset = decoder.weight_ih[12:24].detach().numpy(), decoder.weight_ih[:12].detach().numpy()
         assert sent == [pytest.approx(np.corrcoef(update.mean(0), reset.mean(0))[0, 1])]
@@ -118,6 +132,7 @@ def test_activations_and_gates_by_hand(inside):
         seen = trace.hidden[0][trace.mask]
         width = seen.amax(0) - seen.amin(0)
         assert row["narrow"] == pytest.approx(float((width < 0.5).double().mean()))
+        assert row["narrow_sampled"] == int((width < 0.5).sum())  # of twelve neurons all are drawn
     for row in measures.saturation(inside):
         trace = inside.traces["tested"][row["part"]]
         flipped = row["gate"] == "1 - update"
@@ -180,11 +195,12 @@ def made_up(model: str, seed: int, better: float) -> dict[str, list[dict[str, ob
             for matrix in ("encoder W_hz", "encoder W_hr", "decoder W_iz", "decoder W_ir")
         ],
         "polarity": [
-            {**labels, "part": part, "correlation": -0.3 * better + noise} for part in ("encoder", "decoder")
+            {**labels, "part": part, "correlation": -0.3 * better + noise, "opposite": 0.1 + 0.7 * better + noise}
+            for part in ("encoder", "decoder")
         ],
         "activations": [
-            {**labels, "part": part, "median_range": 1.0, "median_iqr": 0.5,
-             "narrow": 0.3 * better * (guided and part == "encoder") + noise * (1 + guided + 2 * (part == "encoder"))}
+            {**labels, "part": part, "median_range": 1.9, "median_iqr": 0.5, "narrow": 0.3 * better * guided,
+             "narrow_sampled": 0 if guided or better else 9}
             for part in ("encoder", "decoder")
         ],
         "gates": [
@@ -197,37 +213,72 @@ def made_up(model: str, seed: int, better: float) -> dict[str, list[dict[str, ob
     return rows
 
 
-@pytest.mark.parametrize(("better", "wanted"), [(1.0, "reproduced"), (0.0, "not all")])
-def test_claims_come_out_either_way(better, wanted):
-    from rote.claims import judge
-
+def outcomes(better: float, wrong: bool = False) -> dict[str, str]:
+    """``wrong``: what is said to be equal, or perfect, is not."""
     collected = {name: [] for name in COLUMNS}
     for seed in range(5):
         for model in ("baseline", "guided"):
             for name, rows in made_up(model, seed, better).items():
                 collected[name] += rows
+    if wrong:
+        for row in collected["diagnosis"]:
+            row["accuracy"] -= 0.3
+            row["units"] += 100 if row["input"] == "encoder state" else 0
+        for row in (*collected["embedding"], *collected["graphs"]):
+            for name in {"strength", "beyond"} & row.keys():
+                row[name] *= 5 if row["model"] == "guided" else 1
     runs = {table.name: table for table in run_tables(collected)}
     tables = {table.name: table for table in all_tables(runs, 512)}
-    outcomes = {
-        claim.id: judge(claim, tables, study="lookup-inside", preset="quick", runs=()).outcome for claim in CLAIMS
-    }
-    always = {"lookup-start", "lookup-threshold", "lookup-majority", "lookup-gate-groups"}
-    for claim, outcome in outcomes.items():
-        if wanted == "reproduced":
-            assert outcome == "reproduced", claim
-        elif claim not in always:
-            assert outcome in ("not reproduced", "inconclusive"), claim
+    return {claim.id: judge(claim, measure(claim, tables)).outcome for claim in CLAIMS if claim.assertions}
+
+
+def test_claims_come_out_either_way():
+    supported, equal = outcomes(1.0), outcomes(0.0)
+    assert set(supported.values()) == {"supported"}, supported
+    no_contrast = {f"lookup-{name}" for name in ("start", "threshold", "gate-groups", "group-update", "group-reset")}
+    assert {claim for claim, outcome in equal.items() if outcome == "supported"} == no_contrast
+    wrong = outcomes(1.0, wrong=True)
+    for claim in (*no_contrast, "lookup-group-step"):
+        assert wrong[claim] == "contradicted", claim
+
+
+@pytest.mark.parametrize(
+    ("claim", "table", "column", "factor"),
+    [
+        ("lookup-strong-neurons", "graphs", "gini_in", -1),
+        ("lookup-polar-neurons", "graphs", "polarity_out", -1),
+        ("lookup-embedding", "embedding", "strength", 0.1),
+        ("lookup-narrow-neurons", "activations", "median_range", 0.5),
+        ("lookup-gates-on-axes", "gates", "off", 9),
+    ],
+)
+def test_a_part_that_fails_contradicts_its_claim(claim, table, column, factor):
+    rows = [row for seed in range(5) for model in ("baseline", "guided") for row in made_up(model, seed, 1.0)[table]]
+    for row in rows:
+        row[column] *= factor if row["model"] == "guided" else 1
+    tables = {one.name: one for one in run_tables({table: rows})}
+    (asked,) = [one for one in CLAIMS if one.id == claim]
+    assert judge(asked, measure(asked, tables)).outcome == "contradicted"
+
+
+def test_thresholds_are_no_test_of_smaller_layers():
+    rows = [(name, row) for seed in range(5) for model in ("baseline", "guided")
+            for name, found in made_up(model, seed, 1.0).items() for row in found]  # fmt: skip
+    chosen = {name: [row for of, row in rows if of == name] for name in ("graphs", "strong-groups")}
+    for row in chosen["strong-groups"]:
+        row["strong_units"] = 10
+    tables = {table.name: table for table in run_tables(chosen)}
+    (claim,) = [claim for claim in CLAIMS if claim.id == "lookup-threshold"]
+    assert judge(claim, measure(claim, tables)).outcome == "void"
 
 
 def test_a_claim_whose_measure_is_missing_is_not_run():
-    from rote.claims import judge
-
     rows = [
         row for seed in range(5) for model in ("baseline", "guided") for row in made_up(model, seed, 1.0)["diagnosis"]
     ]
     tables = {table.name: table for table in run_tables({"diagnosis": rows})}
     (claim,) = [claim for claim in CLAIMS if claim.id == "lookup-opposite-gates"]
-    assert judge(claim, tables, study="lookup-inside", preset="quick", runs=()).outcome == "not run"
+    assert judge(claim, measure(claim, tables)).outcome == "not run"
 
 
 def test_published_values_stand_beside_gru_models_only():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from rote.claims import judge
+from rote.claims import measure as measured_in
 from rote.errors import UsageError
 from rote.laboratory import Study
 from rote.laboratory.aggregate import joined
@@ -14,8 +17,9 @@ from rote.recipes.job import TRAINING
 from rote.store import Table
 from rote.studies.realization import surgery_tables as measure
 from rote.studies.realization.accuracy import LookupAccuracyStudy
-from rote.studies.realization.retraining import COMPONENTS, EXCHANGED, PRUNED
+from rote.studies.realization.retraining import COMPONENTS, PRUNED
 from rote.studies.realization.surgery import LookupSurgeryStudy
+from rote.studies.realization.surgery_claims import TABLE_4
 from rote.studies.realization.surgery_tables import all_tables, trial_table
 
 
@@ -49,6 +53,14 @@ def like_published(trial: str, what: str, seed: int) -> float:
     return PUBLISHED_LIKE[what] + wiggle
 
 
+def outcomes(tables: dict[str, Table]) -> dict[str, str]:
+    return {claim.id: judge(claim, measured_in(claim, tables)).outcome for claim in LookupSurgeryStudy.claims}
+
+
+def lost_of_nothing() -> dict[int, float]:
+    return measure.lost_share(summary_of(lambda *_: 0.1), "encoder", "original")
+
+
 class TestTablesAndClaims:
     tables = summary_of(like_published)
 
@@ -72,32 +84,45 @@ class TestTablesAndClaims:
         assert rows["none", "before retraining"]["published"] == 0.823
         assert rows["random", "after retraining"]["published"] is None
 
-    def test_numbers_like_the_published_reproduce_the_claims_and_a_missing_effect_refutes_them(self) -> None:
-        from rote.claims import judge
+    def test_numbers_like_the_published_support_the_claims_and_a_missing_effect_contradicts_them(self) -> None:
+        found = outcomes(self.tables)
+        assert found.pop("lookup-pruning-retraining") == "contradicted"  # 0.22 here, far below the whole network
+        assert set(found.values()) == {"supported"}, found
+        refuted = outcomes(summary_of(lambda trial, *_: 0.1 if trial == "baseline" else 0.9))
+        for name in ("encoder", "drop", "decoder", "decoder-embedding", "decoder-input", "encoder-recurrent"):
+            assert refuted[f"lookup-substitution-{name}"] == "contradicted"
+        assert refuted["lookup-substitution-encoder-embedding"] == "supported"
+        assert refuted["lookup-substitution-baseline"] == "supported"
+        assert refuted["lookup-pruning-retraining"] == "supported"
 
-        found = {claim.id: judge(claim, self.tables).outcome for claim in LookupSurgeryStudy.claims}
-        assert found.pop("lookup-pruning-retraining") == "not reproduced"  # 0.22 here, far below the whole network
-        assert set(found.values()) == {"reproduced"}, found
-        same = summary_of(lambda *_: 0.9)
-        refuted = {claim.id: judge(claim, same).outcome for claim in LookupSurgeryStudy.claims}
-        for name in ("encoder", "decoder", "decoder-embedding", "drop", "baseline"):
-            assert refuted[f"lookup-substitution-{name}"] == "not reproduced"
-        assert refuted["lookup-substitution-encoder-embedding"] == "reproduced"
-        assert refuted["lookup-pruning"] == "not reproduced"
-        assert refuted["lookup-pruning-retraining"] == "reproduced"
+    def test_without_anything_to_lose_an_exchange_is_no_test(self) -> None:
+        found = outcomes(summary_of(lambda *_: 0.9))
+        assert found["lookup-substitution-encoder"] == found["lookup-substitution-encoder-embedding"] == "void"
+        assert found["lookup-pruning"] == "contradicted"
 
-    def test_a_drop_is_relative_to_the_mean_of_the_originals(self) -> None:
-        assert measure.relative_drop("encoder")(self.tables).value == pytest.approx((0.8 - 0.17) / 0.8)
-        nothing = summary_of(lambda *_: 0.1)
-        assert measure.relative_drop("encoder")(nothing).value != measure.relative_drop("encoder")(nothing).value
-
-    def test_the_best_component_is_chosen_seed_by_seed(self) -> None:
+    def test_one_component_that_helps_a_baseline_contradicts_that_none_does(self) -> None:
         def accuracy(trial: str, what: str, seed: int) -> float:
-            return 0.5 if trial == "baseline" and what == EXCHANGED[seed] else 0.1
+            return 0.5 if (trial, what) == ("baseline", "decoder") else like_published(trial, what, seed)
 
-        tables = summary_of(accuracy)
-        assert measure.best_baseline(EXCHANGED)(tables).value == pytest.approx(0.5)
-        assert measure.baselines(EXCHANGED)(tables).value == pytest.approx((0.5 + 7 * 0.1) / 8)
+        assert outcomes(summary_of(accuracy))["lookup-substitution-baseline"] == "contradicted"
+
+    def test_similar_means_neither_worse_nor_better(self) -> None:
+        def accuracy(trial: str, what: str, seed: int) -> float:
+            return 1.0 if (trial, what) == ("guided", "encoder embedding") else like_published(trial, what, seed)
+
+        assert outcomes(summary_of(accuracy))["lookup-substitution-encoder-embedding"] == "contradicted"
+
+    def test_a_drop_is_relative_to_the_original_of_the_seed(self) -> None:
+        lost = measure.lost_share(self.tables, "encoder", "original")
+        assert lost == pytest.approx({seed: 1 - (0.15 + 0.01 * seed) / (0.78 + 0.01 * seed) for seed in range(5)})
+        assert all(math.isnan(value) for value in lost_of_nothing().values())
+
+    def test_the_order_is_compared_seed_by_seed(self) -> None:
+        assert list(measure.order_agreement(self.tables, TABLE_4).values()) == [1.0] * 5
+        backwards = summary_of(lambda trial, what, seed: 1 - like_published(trial, what, seed) + 0.2 * (what == "none"))
+        (value,) = set(measure.order_agreement(backwards, TABLE_4).values())
+        assert value == -1.0
+        assert outcomes(backwards)["lookup-substitution-order"] == "contradicted"
 
     @pytest.mark.parametrize(("name", "lanes"), [("table-4", 20), ("pruned", 10)])
     def test_the_figure_has_every_row_with_its_published_value(self, name: str, lanes: int) -> None:
@@ -160,3 +185,15 @@ class TestTrainings:
     def test_settings_that_leave_nothing_to_measure_are_refused(self, wrong: dict[str, object]) -> None:
         with pytest.raises(UsageError, match=next(iter(wrong)).split(".")[-1]):
             LookupSurgeryStudy().resolve("paper", wrong)
+
+
+def test_kendall_s_tau_is_scipy_s_with_and_without_ties():
+    import numpy as np
+    from scipy.stats import kendalltau
+
+    from rote.studies.realization.surgery_tables import kendall_tau
+
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        first, second = random.integers(0, 6, size=(2, 9)).astype(float)
+        assert np.isclose(kendall_tau(first, second), kendalltau(first, second).statistic)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from rote.claims import judge
+from rote.claims import NotMeasuredError, Verdict, judge, measure
+from rote.config import to_plain
 from rote.errors import UsageError
 from rote.laboratory.aggregate import collected
 from rote.laboratory.orders import Order
 from rote.laboratory.perform import perform
+from rote.laboratory.scale import scale_of
 from rote.models import AutocompleteConfig, AutocompleteModel
 from rote.store import Column, Store, Table
 from rote.studies.memorization import autocomplete_accuracy as counting
 from rote.studies.memorization import autocomplete_training as looking
 from rote.studies.memorization.autocomplete import AutocompleteRecipe, AutocompleteStudy, MemorizationConfig
-from rote.studies.memorization.autocomplete_claims import CLAIMS, ahead, letters
-from rote.studies.memorization.autocomplete_tables import _letters, _outside
-from rote.studies.memorization.previous_words import Profile, Words
+from rote.studies.memorization.autocomplete_claims import CLAIMS
+from rote.studies.memorization.autocomplete_tables import TEXTS, _letters, _outside, view
+from rote.studies.memorization.previous_words import NORMS, Profile, Words
 from rote.studies.memorization.published import CELLS, PARAGRAPH
+from rote.studies.memorization.sentences import ahead, letters, slope
 from rote.tasks.alphabet import decode, encode
 from rote.tasks.autocomplete import AutocompleteTask
 from rote.training import TrainingConfig
@@ -222,30 +227,52 @@ def table(name: str, *columns: str, rows: list[tuple]) -> Table:
     return Table(name, name, tuple(map(Column, columns)), tuple(rows))
 
 
-def test_the_order_is_judged_in_the_published_direction():
-    def verdict(losses: dict[str, float]) -> str:
-        rows = [(c, s, loss + 0.001 * s, 1 - loss / 10) for c, loss in losses.items() for s in range(5)]
+def verdict(name: str, tables: dict[str, Table]) -> Verdict:
+    (claim,) = (claim for claim in CLAIMS if claim.id == f"autocomplete-{name}")
+    return judge(claim, measure(claim, tables))
+
+
+def test_almost_identical_accuracies_above_that_of_the_nested_lstm_are_what_is_claimed():
+    def outcome(**accuracy: float) -> str:
+        cells = {"GRU": accuracy["gru"], "LSTM": accuracy["lstm"], "Nested LSTM": accuracy.get("nested")}
+        rows = [(c, s, 2.0, one) for c, one in cells.items() if one is not None for s in range(1000, 1005)]
         networks = table("networks", "cell", "seed", "cross_entropy", "accuracy", rows=rows)
-        return judge(CLAIMS[0], {"networks": networks}).outcome
+        return verdict("order", {"networks": networks}).outcome
 
-    assert verdict({"GRU": 2.0, "LSTM": 2.1, "Nested LSTM": 2.5}) == "reproduced"
-    assert verdict({"GRU": 2.5, "LSTM": 2.1, "Nested LSTM": 2.0}) == "not reproduced"
-    assert verdict({"GRU": 2.2, "LSTM": 2.1, "Nested LSTM": 2.5}) == "partly"
-    assert verdict({"GRU": 2.0, "LSTM": 2.1}) == "inconclusive"
+    assert outcome(gru=0.52, lstm=0.514, nested=0.47) == outcome(gru=0.514, lstm=0.52, nested=0.47) == "supported"
+    assert outcome(gru=0.52, lstm=0.50, nested=0.47) == "contradicted"  # not identical
+    assert outcome(gru=0.52, lstm=0.515, nested=0.517) == "contradicted"
+    assert outcome(gru=0.52, lstm=0.515) == "open"
 
 
-def test_accuracy_is_compared_over_all_positions_of_a_group():
-    rows = [
-        (cell, seed, "corrected", 1, k, hits, positions)
-        for seed in range(5)
-        for cell, counts in {"GRU": [(9, 10), (10, 90)], "LSTM": [(0, 10), (20, 90)]}.items()
-        for k, (hits, positions) in enumerate(counts)
-    ]
+def test_accuracy_is_compared_over_all_positions_and_by_its_trend_over_the_letters():
+    def hits(gru: list[tuple[int, int]], lstm: list[tuple[int, int]]) -> dict[str, Table]:
+        rows = [
+            (cell, seed, "corrected", 1, k, hits, positions)
+            for seed in range(5)
+            for cell, counts in {"GRU": gru, "LSTM": lstm}.items()
+            for k, (hits, positions) in enumerate([*counts, (0, 0)])
+        ]
+        return {"hits": table("hits", "cell", "seed", "counted", "top", "k", "hits", "positions", rows=rows)}
+
+    falling = hits([(9, 10), (10, 90)], [(0, 10), (20, 90)])
+    assert ahead(falling, "corrected", 0, 0)[0] == pytest.approx(0.9)
+    assert ahead(falling, "corrected", 0, 9)[4] == pytest.approx(19 / 100 - 20 / 100)  # not the mean of both
+    assert slope(falling, "corrected") == pytest.approx(dict.fromkeys(range(5), -1 / 9 - 0.9))
+    with pytest.raises(NotMeasuredError):
+        slope({"hits": falling["hits"].where(cell="GRU")}, "corrected")
+    assert verdict("short-long", falling).outcome == "supported"
+    assert verdict("short-long", hits([(9, 10), (20, 20)], [(8, 10), (10, 20)])).outcome == "contradicted"
+    assert verdict("short-long", hits([(7, 10), (10, 20)], [(8, 10), (20, 20)])).outcome == "contradicted"
+
+
+def test_the_trend_gives_positions_and_not_numbers_of_letters_the_same_weight():
+    rows = [("GRU", 0, "c", 1, k, h, n) for k, (h, n) in enumerate([(30, 60), (15, 20), (1, 1)])]
+    rows += [("LSTM", 0, "c", 1, k, h, n) for k, (h, n) in enumerate([(30, 60), (10, 20), (1, 1)])]
     hits = table("hits", "cell", "seed", "counted", "top", "k", "hits", "positions", rows=rows)
-    compare = partial(ahead, {"hits": hits}, "GRU", "LSTM", counted="corrected")
-    assert compare(range(1)).value == pytest.approx(0.9)
-    assert compare(range(2)).value == pytest.approx(19 / 100 - 20 / 100)  # not the mean of the two differences
-    assert ahead({"hits": hits}, "GRU", "Nested LSTM", range(1), "corrected").n == 0
+    letters = np.repeat([0.0, 1.0, 2.0], [60, 20, 1])
+    gaps = np.repeat([0.0, 0.25, 0.0], [60, 20, 1])
+    assert slope({"hits": hits}, "c")[0] == pytest.approx(np.cov(letters, gaps)[0, 1] / letters.var(ddof=1))
 
 
 def test_letters_that_are_needed_are_the_first_with_which_the_word_is_suggested():
@@ -254,17 +281,109 @@ def test_letters_that_are_needed_are_the_first_with_which_the_word_is_suggested(
 
     paragraph = table(
         "paragraph", "cell", "seed", "output", "suggestions",
-        rows=[*rows("GRU", 0, {32, 33, 159}), *rows("LSTM", 0, {33}), *rows("Nested LSTM", 0, set())],
+        rows=[*rows("GRU", 3, {32, 33, 159}), *rows("LSTM", 3, {33}), *rows("Nested LSTM", 3, set())],
     )  # fmt: skip
     summary, found = _letters(paragraph)
     assert [row[2:] for row in found.rows] == [(1, 4), (2, 1), (1, 5), (2, None), (1, None), (2, None)]
     assert summary.column("never") == [0, 0, 0, 1, 1, 1]
-    situations = table("situations", "output", "rank", rows=[(32, 1)])
-    every = tuple(CELLS.values())
-    assert letters({"letters": found, "situations": situations}, every, 1).value == 4
-    assert letters({"letters": found, "situations": situations}, ("LSTM",), 2).value == 8
-    unknown = replace(situations, rows=((32, None),))
-    assert letters({"letters": found, "situations": unknown}, every, 1).n == 0
+    situations = table(
+        "situations", "cell", "seed", "output", "rank", rows=[(cell, 3, 32, 1) for cell in CELLS.values()]
+    )
+    tables = {"letters": found, "situations": situations}
+    assert [letters(tables, cell, 1)[3] for cell in CELLS.values()] == [4, 5, math.inf]
+    unknown = replace(situations, rows=tuple((*row[:3], None) for row in situations.rows))
+    with pytest.raises(NotMeasuredError, match="outside the vocabulary"):
+        letters({"letters": found, "situations": unknown}, "GRU", 1)
+
+
+def looked_at(**changes: float) -> dict[str, Table]:
+    """Five networks of each cell that do what the article says of its own; ``changes``: of single numbers."""
+    says = {
+        "GRU 28 share": 0.9, "GRU 34 share": 0.1, "GRU 106 rank": 1, "LSTM 106 rank": 3, "Nested LSTM 106 rank": 9,
+        "GRU 106 chance": 0.5, "LSTM 106 chance": 0.1, "LSTM 141 rank": 20, "LSTM 141 words": 10.0,
+        "GRU advanced": 0.5, "LSTM advanced": 0.2, "GRU 1": 4, "LSTM 1": 4, "Nested LSTM 1": 4, "GRU 2": 1,
+        "LSTM 2": 5, "Nested LSTM 2": math.nan, **changes,
+    }  # fmt: skip
+    situations, words, needed = [], [], []
+    for cell, seed in itertools.product(CELLS.values(), range(5)):
+        for output in (28, 32, 34, 106, 141):
+            share, count = (says.get(f"{cell} {output} {name}", 2.0) for name in ("share", "words"))
+            rank, chance = (says.get(f"{cell} {output} {name}", 1) for name in ("rank", "chance"))
+            situations.append((cell, seed, output, rank, chance, share, share, count, count))
+        on = says.get(f"{cell} advanced", 0.0)
+        words.append((cell, seed, 106, "advanced", on, on))
+        for occurrence in (1, 2):
+            count = says[f"{cell} {occurrence}"]
+            needed.append((cell, seed, occurrence, None if math.isnan(count) else count))
+    columns = ("rank", "chance", "share_squared", "share_l2", "words_squared", "words_l2")
+    return {
+        "situations": table("situations", "cell", "seed", "output", *columns, rows=situations),
+        "words": table("words", "cell", "seed", "output", "word", "share_squared", "share_l2", rows=words),
+        "letters": table("letters", "cell", "seed", "occurrence", "letters", rows=needed),
+    }
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes"),
+    [
+        ("hero", {"GRU 28 share": 0.4}),
+        ("hero", {"GRU 34 share": 0.6}),
+        ("learning", {"GRU 106 rank": 4}),
+        ("learning", {"LSTM 106 rank": 4}),
+        ("learning", {"Nested LSTM 106 rank": 3}),
+        ("learning", {"GRU 106 chance": 0.1}),
+        ("advanced", {"GRU advanced": 0.1}),
+        ("grammar", {"LSTM 1": 3}),
+        ("grammar", {"GRU 2": 2}),
+        ("grammar", {"Nested LSTM 2": 3}),
+        ("schools", {"LSTM 141 words": 1.0}),
+        ("schools", {"LSTM 141 rank": 3}),
+    ],
+)
+def test_what_is_said_of_single_characters_is_counted_network_by_network(claim, changes):
+    assert verdict(claim, looked_at()).outcome == "supported"
+    assert verdict(claim, looked_at(**changes)).outcome == "contradicted"
+
+
+def test_either_norm_is_a_reading_of_connectivity():
+    tables = looked_at(**{"GRU 28 share": 0.4, "GRU advanced": 0.1})
+    tables["situations"] = changed(tables["situations"], share_l2=lambda row: 0.9 if row["output"] == 28 else 0.1)
+    tables["words"] = changed(tables["words"], share_l2=lambda row: 0.9 if row["cell"] == "GRU" else 0.1)
+    assert verdict("hero", tables).outcome == verdict("advanced", tables).outcome == "supported"
+
+
+def changed(old: Table, **columns: Callable[[dict], float]) -> Table:
+    rows = [{**row, **{name: value(row) for name, value in columns.items()}} for row in old.records()]
+    return Table.make(old.name, old.title, old.columns, rows)
+
+
+@pytest.mark.parametrize(("nested", "outcome"), [(0.1, "supported"), (0.5, "contradicted")])
+def test_reach_is_judged_by_every_measure_and_before_training_too(nested, outcome):
+    names = [view(what, "trained", text, norm) for what in ("share", "reach") for text in TEXTS for norm in NORMS]
+    reached = {"GRU": 0.3, "LSTM": 0.3, "Nested LSTM": nested}
+    rows = [(cell, seed, *[value] * len(names)) for cell, value in reached.items() for seed in range(5)]
+    lags = [(cell, seed, lag, value) for cell, value in reached.items() for seed in range(5) for lag in (10, 50)]
+    tables = {
+        "networks": table("networks", "cell", "seed", *names, rows=rows),
+        "initial-lags": table("initial-lags", "cell", "seed", "lag", "ratio", rows=lags),
+    }
+    assert verdict("nested-reach", tables).outcome == verdict("initial-reach", tables).outcome == outcome
+
+
+def test_seeds_of_trained_and_of_untrained_networks_are_counted_from_the_first():
+    study = AutocompleteStudy()
+    jobs = study.jobs(study.resolve("smoke", {"first_seed": 1000, "seeds": 1, "initial.seeds": 2}))
+    assert sorted({seed for job in jobs for seed in job.request.seeds}) == [1000, 1001]
+
+
+@pytest.mark.parametrize(("here", "scale"), [(True, "quick"), (False, "quick, stand-in data")])
+def test_another_text_than_the_sources_stands_in_for_it(monkeypatch, here, scale):
+    study, module = AutocompleteStudy(), "rote.studies.memorization.autocomplete.available"
+    monkeypatch.setattr(module, lambda characters: here)
+    plain = to_plain(study.resolve("quick", {}))
+    monkeypatch.setattr(module, lambda characters: not here)
+    assert str(scale_of(study, plain)) == scale  # on a machine with another text too
+    assert str(scale_of(study, to_plain(study.resolve("paper", {})))) == "published"
 
 
 def test_what_no_model_can_get_right_is_padding_and_unknown_words():

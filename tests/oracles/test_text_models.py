@@ -91,6 +91,28 @@ def test_what_stands_behind_a_row_changes_nothing_when_packed_and_something_when
     assert not torch.equal(*unpacked)
 
 
+@pytest.mark.parametrize("cell", sorted(TORCH))
+@torch.no_grad()
+def test_without_lengths_forward_states_are_right_and_backward_and_final_ones_wrong(cell):
+    """Against torch's module on each row alone. The longest row, which nothing is padded to, is right in all."""
+    model = build(cell=cell, bidirectional=True)
+    tokens, _ = batch()
+    reference = in_torch(model)
+    states, finals = model.states(tokens)
+    for row, length in enumerate(LENGTHS):
+        alone, end = reference(model.embedding(tokens[row : row + 1, :length]))
+        hidden = end[0] if isinstance(end, tuple) else end
+        off = {
+            "forward": states[row, :length, :4] - alone[0, :, :4],
+            "backward": states[row, :length, 4:] - alone[0, :, 4:],
+            "final forward": finals[0][0][row] - hidden[0, 0],
+            "final backward": finals[1][0][row] - hidden[1, 0],
+        }
+        wrong = {name for name, difference in off.items() if difference.abs().max() > 1e-14}
+        assert wrong == (set() if length == tokens.shape[1] else set(off) - {"forward"})
+        assert all(off[name].abs().max() > 1e-3 for name in wrong)
+
+
 @pytest.mark.parametrize("lengths", [(6, 2, 1, 5), (5, 0, 1, 5), (5, 2, 1)])
 def test_lengths_that_torch_packs_without_a_word_are_refused(lengths):
     tokens, _ = batch()

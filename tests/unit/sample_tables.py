@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from rote.claims import Assertion, Claim, Source, Verdict, above, below, judge, mean, not_run, paired_difference
+from rote.claims import (
+    Assertion,
+    Claim,
+    Group,
+    PerSeed,
+    Published,
+    Region,
+    Scale,
+    Source,
+    Verdict,
+    above,
+    all_of,
+    any_of,
+    below,
+    inside,
+    judge,
+)
+from rote.laboratory import Entry
 from rote.report import Section
 from rote.store import Column, Table
 
@@ -94,28 +113,79 @@ def outcome_table() -> Table:
     return Table.make("outcome", "Accuracy in the corner", named, rows, place="Table 1", note="As printed.")
 
 
-def claim(name: str, *assertions: Assertion, **rest: str) -> Claim:
+def per_seed(name: str) -> PerSeed:
+    """What is measured is given to ``verdict`` instead."""
+    return PerSeed(lambda _: {}, lambda: name)
+
+
+def asserted(label: str = "wrong share", region: Region = above(0.1), **rest: Any) -> Assertion:  # noqa: B008
+    return Assertion(label, per_seed(label), region, **rest)
+
+
+def claim(name: str, *assertions: Assertion | Group, **rest: Any) -> Claim:
     fields = {"statement": f"The claim {name} holds.", "published": "0.9", "place": "Section 6, Figure 6", **rest}
     return Claim(name, "resistance", assertions=assertions, **fields)
 
 
-def measured(values: list[float], expected: float = 0.1, role: str = "main", label: str = "wrong share") -> Assertion:
-    return Assertion(label, lambda _: mean(values), above(expected, 0.0), role)
+def verdict(claim: Claim, scale: str = "quick", where: str = "here", /, **values: Sequence[float]) -> Verdict:
+    """What these values by seed give, with underscores for the spaces of their labels."""
+    measured = {label.replace("_", " "): dict(enumerate(given)) for label, given in values.items()}
+    found = judge(claim, measured)
+    status = "" if claim.kind in ("audit", "identity") else "exploratory"
+    return replace(found, scale=Scale(scale), where=where, status=status, study="plane", runs=("aa11", "bb22"))
 
 
-def verdicts() -> tuple[Verdict, ...]:
-    """One of each outcome but "partly"."""
-    paired = Assertion("against control", lambda _: paired_difference([0.2] * 4 + [0.3] * 4, [0.0] * 8), above(0.1))
-    wrong = Assertion("wrong share", lambda _: mean([0.5, 0.51, 0.49, 0.5, 0.52]), below(0.1, 0.2))
-    claims = (
-        claim(
-            "holds", measured([0.2, 0.21, 0.19, 0.2, 0.2]), replace(paired, role="control"), remark="With a control."
+def holds() -> Entry:
+    """Supported at the published scale, though a rival fails; contradicted at quick; with published runs."""
+    claimed = claim(
+        "holds",
+        asserted(),
+        asserted("without the corner", above(0), role="rival"),
+        asserted("has learned", above(0.5), role="condition", scale="unit"),
+        numbers=(
+            Published("Table 1, wrong share", per_seed("wrong share"), runs=(0.19, 0.2, 0.22)),
+            Published("Figure 2, loss", per_seed("loss"), mean=0.3),
         ),
-        claim("fails", wrong),
-        claim("open", measured([0.2])),
+        remark="With a control.",
     )
-    judged = [judge(item, {}, study="plane", preset="quick", runs=("aa11",)) for item in claims]
-    return (*judged, not_run(claim("waits", measured([0.0]), published=""), "scan-jump"))
+    learned = [0.9, 0.95, 1, 1, 1, 0.97]
+    return Entry(
+        claimed,
+        "plane",
+        (
+            verdict(
+                claimed, "published", "kept", wrong_share=[0.2, 0.21, 0.19, 0.2, 0.2, 0.22], has_learned=learned,
+                without_the_corner=[-0.1, -0.2, -0.1, -0.3, -0.1, -0.2],
+                **{"Table 1, wrong share": [0.2, 0.21, 0.19, 0.2, 0.2, 0.22], "Figure 2, loss": [0.3] * 6},
+            ),
+            verdict(claimed, wrong_share=[0.01, 0.02, 0.01, 0.03, 0.0, 0.02], has_learned=learned),
+        ),
+    )  # fmt: skip
+
+
+def entries() -> list[Entry]:
+    """One of each outcome and kind."""
+    fails = claim("fails", asserted("wrong share", below(0.1)))
+    reading = all_of(asserted("first", above(0)), asserted("second", above(0)))
+    still_open = claim("open", any_of(reading, asserted("third", inside(-1, 1))))
+    void = claim("void", asserted(), asserted("has learned", above(0.5), role="condition"))
+    waits = claim("waits", asserted(), published="")
+    ours = claim("beside", asserted(), kind="ours")
+    audit = claim("stored", asserted(), kind="audit")
+    identity = claim("always", kind="identity", test="tests/oracles/test_gru.py::test_a_step")
+    return [
+        holds(),
+        Entry(fails, "plane", (verdict(fails, wrong_share=[0.5, 0.51, 0.49, 0.5, 0.52]),)),
+        Entry(
+            still_open, "plane",
+            (verdict(still_open, first=[1, -1, 1, 1], second=[1, 2, 1, 3], third=[0.5, 2, 0.5, math.nan]),),
+        ),
+        Entry(void, "plane", (verdict(void, wrong_share=[0.2] * 6, has_learned=[0.1] * 6),)),
+        Entry(waits, "scan-jump", (Verdict(waits, "not run", "Run: rote run scan-jump", study="scan-jump"),)),
+        Entry(ours, "plane", (verdict(ours, wrong_share=[0.2] * 5),)),
+        Entry(audit, "plane", (verdict(audit, wrong_share=[0.2]),)),
+        Entry(identity, "plane", (replace(judge(identity, {}), study="plane"),)),
+    ]  # fmt: skip
 
 
 def section(*tables: Table, **changes: object) -> Section:
@@ -125,12 +195,11 @@ def section(*tables: Table, **changes: object) -> Section:
         source=SOURCE,
         place="Section 6",
         about="What was asked.",
-        preset="quick",
+        scale=Scale("quick"),
         seeds=6,
         config={"model.hidden": 8, "training.rate": 0.1},
         command="rote run plane --preset quick",
         tables=tables or (*samples().values(), outcome_table()),
-        verdicts=verdicts()[:3],
         runs=("aa11", "bb22"),
         seconds=192.4,
         environment=dict(ENVIRONMENT),

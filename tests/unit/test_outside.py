@@ -18,7 +18,7 @@ import pytest
 
 from rote import sources
 from rote.errors import RunFailedError, StoreError, UsageError
-from rote.laboratory import Laboratory, latest_run, processes, studies
+from rote.laboratory import Laboratory, latest_runs, processes, studies
 from rote.laboratory.orders import Order, Orders
 from rote.laboratory.perform import code_for
 from rote.laboratory.sent import sent
@@ -157,11 +157,10 @@ def test_the_run_of_a_study_whose_measurement_was_edited_does_not_count(folder: 
         load(["own_study"])
         if text == "return n":
             result = Laboratory(store, workers=1).run("own")
-            latest = latest_run(store, studies["own"]())
-            assert latest is not None
+            (latest,) = latest_runs(store, studies["own"]())
             assert latest.id == result.run.id
         else:
-            assert latest_run(store, studies["own"]()) is None
+            assert latest_runs(store, studies["own"]()) == []
 
 
 def test_a_setting_that_names_a_user_s_cell_brings_its_code_and_no_other_setting_does(folder: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from report_pages import files, small, whole
-from sample_tables import outcome_table, samples, section, seeds_table, verdicts
+from sample_tables import entries, outcome_table, samples, section, seeds_table
 
 import rote.report
 from rote.errors import StoreError, UsageError
@@ -63,7 +63,7 @@ class TestFiles:
         assert picture.read_bytes() == drawn
 
     def test_long_data_as_csv_only_and_tables_in_three_forms(self, out: Path) -> None:
-        build([section(seeds_table(), outcome_table())], verdicts(), out)
+        build([section(seeds_table(), outcome_table())], entries(), out)
         assert {path.name for path in out.glob("tables/plane-*")} == {
             "plane-seeds.csv", "plane-outcome.csv", "plane-outcome.md", "plane-outcome.tex"
         }  # fmt: skip
@@ -85,22 +85,22 @@ class TestFiles:
         assert apart.max() < 40
 
     def test_a_report_of_the_same_is_left_as_it_is(self, out: Path) -> None:
-        page = build([section(seeds_table())], verdicts(), out)
+        page = build([section(seeds_table())], entries(), out)
         made = page.stat().st_mtime_ns
-        build([section(seeds_table())], verdicts(), out)
+        build([section(seeds_table())], entries(), out)
         assert page.stat().st_mtime_ns == made
         (out / "tables/plane-seeds.csv").unlink()
-        build([section(seeds_table())], verdicts(), out)
+        build([section(seeds_table())], entries(), out)
         assert (out / "tables/plane-seeds.csv").exists()
         made = page.stat().st_mtime_ns
-        build([section(seeds_table())], verdicts()[:1], out)
+        build([section(seeds_table())], entries()[:1], out)
         assert page.stat().st_mtime_ns != made
 
     def test_the_same_input_gives_the_same_bytes(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-        build([section(*samples().values())], verdicts(), out)
+        build([section(*samples().values())], entries(), out)
         first = files(out)
-        build([section(*samples().values())], verdicts(), out)
+        build([section(*samples().values())], entries(), out)
         assert files(out) == first
 
 

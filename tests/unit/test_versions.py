@@ -20,10 +20,10 @@ from sample_runs import TABLE, contents
 
 from rote.cli import run_command
 from rote.errors import NewerVersionError
-from rote.laboratory import latest_run, studies
+from rote.laboratory import latest_runs, studies
 from rote.laboratory.kept_results import Kept, keep
 from rote.laboratory.laboratory import Laboratory
-from rote.laboratory.ledger import judged
+from rote.laboratory.ledger import body_of, judged
 from rote.models.saved_autocomplete import autocomplete_record, describe_autocomplete, load_autocomplete
 from rote.store import FinishedRun, Record, Request, Store, migration, record
 from rote.store.files import digest_file
@@ -74,14 +74,14 @@ def test_a_study_of_version_0_1_is_judged_from_its_tables_and_stays_beside_what_
     (row,) = [row for row in store.runs() if row.study == name and row.part == "summary"]
     kept = FinishedRun(store.root / row.folder)
     study = studies[name]()
-    assert {verdict.claim.id for verdict in judged(study, kept)} == {claim.id for claim in study.claims}
+    verdicts = judged(study, body_of(study, kept, "here"))
+    assert [verdict.claim.id for verdict in verdicts] == [claim.id for claim in study.claims]
     assert keep(store, kept.id, old / "kept-now").tables() == kept.tables()
     # It says nothing of trainings and measurements, so that it is read but not used.
-    assert latest_run(store, study) is None
+    assert latest_runs(store, study) == []
     before = contents(kept.folder)
     result = Laboratory(store, workers=1).run(name, "smoke", {"seeds": 1})
-    found = latest_run(store, study)
-    assert found is not None
+    (found,) = latest_runs(store, study)
     assert found.id == result.run.id != kept.id
     assert contents(kept.folder) == before
 
