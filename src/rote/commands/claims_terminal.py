@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rote.claims import Finding, Verdict
-from rote.commands.terminal import interval, rows_as_table
+from rote.commands.terminal import interval, number, rows_as_table
 from rote.laboratory import Entry
 from rote.laboratory.tally import counts, multiplicity, summary, tallied
 
@@ -118,7 +119,8 @@ def _measured(finding: Finding) -> str:
     role = "" if finding.role == "part" else f" ({finding.role})"
     if not finding.n:
         return f"{finding.label}: not measured{role}"
-    value = interval(finding.estimate)
+    estimate = finding.estimate
+    value = interval(estimate) if math.isfinite(estimate.high - estimate.low) else number(estimate.value)
     return (
         f"{finding.label}: {finding.k}/{finding.n} {finding.outcome}; mean {value}, expected {finding.expected}{role}"
     )

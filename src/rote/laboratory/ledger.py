@@ -139,7 +139,7 @@ def entries_of_claims(
     )
     entries = []
     for claim in claims:
-        verdicts = [_verdict(study, claim, body) for body in ranked]
+        verdicts = [_verdict(study, claim, body) for body in ranked if claim.kind != "identity"]
         run = [verdict for verdict in verdicts if verdict.outcome != "not run"]
         entries.append(Entry(claim, study, tuple(run or verdicts[:1] or [_not_run(study, claim, missed)])))
     return entries
