@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 import json
 import sys
 from collections.abc import Iterator
@@ -76,13 +77,19 @@ class Watch:
 
 
 def forget() -> None:
-    """Whatever our functions and methods remember of earlier calls."""
+    """Whatever our functions and methods remember of earlier calls with settings."""
     ours = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("rote.")]
     classes = {one for names in ours for one in list(names.values()) if isinstance(one, type)}
     for names in (*ours, *map(vars, classes)):
         for one in list(names.values()):
-            if isinstance(one, functools._lru_cache_wrapper) and str(one.__module__).startswith("rote."):
+            if isinstance(one, functools._lru_cache_wrapper) and not takes_plain_values(one.__wrapped__):
                 one.cache_clear()
+
+
+def takes_plain_values(function: Any) -> bool:
+    """Whether it cannot read a setting: who called it has read those that it is called with."""
+    kinds = inspect.signature(function).parameters.values()
+    return all(kind.annotation in ("int", "float", "str", "bool") for kind in kinds)
 
 
 def groups(config: Any, prefix: str = "") -> dict[int, str]:

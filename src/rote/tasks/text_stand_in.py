@@ -8,6 +8,7 @@ lets a study run; that these things matter in it is how it was made, not a findi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -50,7 +51,12 @@ class Review(NamedTuple):
 
 def make_reviews(count: int, seed: int) -> list[Review]:
     """The first ``count`` reviews of a seed; more of them begin with the same."""
-    return [_Writer(np.random.default_rng((seed, number))).review() for number in range(count)]
+    return list(_reviews(count, seed))
+
+
+@functools.lru_cache(maxsize=3)
+def _reviews(count: int, seed: int) -> tuple[Review, ...]:
+    return tuple(_Writer(np.random.default_rng((seed, number))).review() for number in range(count))
 
 
 class _Writer:
