@@ -145,6 +145,14 @@ def test_claims_of_ones_own_are_judged_by_the_same_rules_on_a_study_or_on_a_run(
     assert set(ratio["values"].values()) <= {0.0, None}  # nothing over nothing is no number
 
 
+def test_the_example_of_the_guide_is_judged(call, folder):
+    page = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text()
+    Path("mine.toml").write_text(page.split("```toml")[1].split("```")[0])
+    (row,) = rows_of(call, "--file", "mine.toml")
+    assert row["verdicts"][0]["outcome"] == "supported"
+    assert [finding["role"] for finding in row["verdicts"][0]["findings"]] == ["part", "condition"]
+
+
 WRONG = {
     "no TOML": ("[[claim", "is no TOML"),
     "nothing": ("", "must consist of [[claim]] tables"),
