@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from explorer_server import Opener, assert_accessible, taken_from
+from PIL import Image, ImageChops
 from playwright.sync_api import Page, expect
 from watched_page import Watched
 
@@ -44,8 +47,17 @@ def until(page: Page, condition: Callable[[], bool]) -> None:
     pytest.fail("The condition did not come true within thirty seconds.")
 
 
-def pixels(page: Page, card: int = 0) -> str:
-    return str(page.locator(".seed-card canvas").nth(card).evaluate("canvas => canvas.toDataURL()"))
+def pixels(page: Page, card: int = 0) -> Image.Image:
+    return picture(page.locator(".seed-card canvas").nth(card).evaluate("canvas => canvas.toDataURL()"))
+
+
+def picture(address: str) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode(address.partition("base64,")[2]))).convert("RGB")
+
+
+def alike(one: Image.Image, other: Image.Image) -> bool:
+    """But for rounding: a canvas that has been read is drawn by another part of the browser from then on."""
+    return one.size == other.size and all(most <= 3 for _, most in ImageChops.difference(one, other).getextrema())
 
 
 def test_space_plays_and_pauses_arrow_steps_and_r_resets(explorer: Opener) -> None:
@@ -59,10 +71,10 @@ def test_space_plays_and_pauses_arrow_steps_and_r_resets(explorer: Opener) -> No
     page.keyboard.press("Space")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page.locator("#announcer")).to_contain_text("Training loss")
-    assert pixels(page) != first
+    assert not alike(pixels(page), first)
     page.keyboard.press("r")
     expect(page.locator(".view")).to_have_attribute("data-step", "0")
-    until(page, lambda: pixels(page) == first)
+    until(page, lambda: alike(pixels(page), first))
 
 
 def test_keys_belong_to_a_field_that_has_the_focus(explorer: Opener) -> None:
@@ -131,10 +143,11 @@ def test_looking_back_shows_an_earlier_step(explorer: Opener) -> None:
     for _ in range(3):
         page.get_by_role("button", name="Step", exact=True).click()
     expect(page.locator(".view")).to_have_attribute("data-step", "3")
+    assert not alike(pixels(page), first)
     page.get_by_label("Look back").focus()
     page.keyboard.press("Home")
     expect(page.locator(".view")).to_have_attribute("data-step", "0")
-    assert pixels(page) == first
+    assert alike(pixels(page), first)
 
 
 TWICE = """async () => {
@@ -152,7 +165,7 @@ TWICE = """async () => {
 def test_a_panel_that_is_drawn_again_is_the_same(explorer: Opener) -> None:
     """The pen kept the boundary's round caps for the dashes of the next drawing."""
     first, second = explorer.open().evaluate(TWICE)
-    assert first == second
+    assert alike(picture(first), picture(second))
 
 
 def test_a_page_that_is_left_frees_its_job(explorer: Opener) -> None:
@@ -185,7 +198,7 @@ def test_a_saved_page_shows_the_step_at_which_it_was_saved(
     started.value.save_as(tmp_path / "saved.html")
     saved = opened(tmp_path / "saved.html").page
     expect(saved.locator(".view")).to_have_attribute("data-step", "3")
-    assert pixels(saved) == pixels(page)
+    assert alike(pixels(saved), pixels(page))
     saved.get_by_label("Look back").focus()
     saved.keyboard.press("Home")
     expect(saved.locator(".view")).to_have_attribute("data-step", "0")

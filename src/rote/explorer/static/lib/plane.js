@@ -85,15 +85,13 @@ export function boundary(values, side) {
   return found;
 }
 
-// A canvas in sharp pixels, empty: returns its pen, in units of the page, with nothing left of what was drawn before (a
-// line's cap, say, which would make the second drawing another than the first). Keeps a canvas that has its size already.
+// A canvas in sharp pixels: returns its pen, in units of the page. Keeps a canvas that has its size already.
 function penOf(canvas, width, height) {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
   const pen = canvas.getContext("2d");
-  pen.reset();
-  pen.scale(ratio, ratio);
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   return pen;
 }
 
@@ -104,6 +102,8 @@ export function drawPanel(canvas, size, { field, side, points, shown }) {
   const pen = penOf(canvas, size, size);
   const x = (value) => ((value + 1) / 2) * size;
   const y = (value) => ((1 - value) / 2) * size;
+  pen.clearRect(0, 0, size, size);
+  pen.lineCap = "round"; // of every line, else the dashes of the first drawing are others than those of the next
   if (field) drawField(pen, field, side, 0, 0, size, 2);
   pen.strokeStyle = MUTED[theme()];
   pen.lineWidth = 1;
@@ -124,7 +124,6 @@ export function drawPanel(canvas, size, { field, side, points, shown }) {
   }
   if (!field) return;
   pen.lineWidth = 1.75;
-  pen.lineCap = "round";
   pen.beginPath();
   for (const [x1, x2, to1, to2] of boundary(field, side)) {
     pen.moveTo(x(x1), y(x2));
@@ -164,6 +163,7 @@ export function layout(sizes, width, height, node) {
 // Links as wide as their weights, blue or orange by sign; in each unit what it computes over the plane.
 export function drawNetwork(canvas, width, height, network, nodes, side) {
   const pen = penOf(canvas, width, height);
+  pen.clearRect(0, 0, width, height);
   const largest = Math.max(1, ...network.weights.flat(2).map((weight) => Math.abs(weight ?? 0)));
   network.weights.forEach((rows, layer) => rows.forEach((row, from) => row.forEach((weight, to) => {
     if (!weight) return;
