@@ -54,7 +54,8 @@ def test_a_finished_study_is_read_without_torch_with_its_table_and_a_verdict_on_
     answer = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store, cwd=folder)
     assert answer.code == 0, answer.err
     for claim in CLAIMS[study]:
-        said = "TESTED" if claim == "conduit-error" else "OPEN"  # two seeds decide nothing
+        # Two seeds decide nothing, and smoke has other lengths than those that Figure 3 is judged at.
+        said = "TESTED" if claim == "conduit-error" else "(OPEN|NOT RUN)"
         assert re.search(rf"^{claim}  .*(\n    .*)+?\n    {said}  smoke, here", answer.out, re.MULTILINE)
     assert re.search(r"^lstm .* 2 ", answer.out, re.MULTILINE)
     assert re.search(r"^elman .* 1 ", answer.out, re.MULTILINE)  # another cell, with its own number of seeds

@@ -188,7 +188,7 @@ def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, 
     assert "| plane-corner |" in page
     assert "9 runs" in page
     source = (folder / "kept/resistance/README.md").read_text()
-    assert source.startswith("# Source 001: Gradient descent resists compositionality\n\nOf 4 published claims")
+    assert source.startswith("# Source 001: Gradient descent resists compositionality\n\nOf 4 claims")
     assert "A remark of ours." in source
     assert "(resistance/README.md)" in (folder / "kept/README.md").read_text()
     assert call("report", "--kept", "kept", "--out", "published").code == 0

@@ -143,7 +143,8 @@ def test_the_seeds_that_settle_it_do_so_in_four_of_five_simulated_cases(k: int, 
     shares = random.beta(k + 0.5, n - k + 0.5, cases)
     counts = k + (random.random((cases, seeds - n)) < shares[:, None]).cumsum(1)
     decided = np.array([
-        [decide(count, total) != "open" for count in range(seeds + 1)] for total in range(n + 1, seeds + 1)
+        [count <= total and decide(count, total) != "open" for count in range(seeds + 1)]
+        for total in range(n + 1, seeds + 1)
     ])  # fmt: skip
     at = decided[np.arange(seeds - n), counts]
     error = 4 * math.sqrt(LIKELY * (1 - LIKELY) / cases)

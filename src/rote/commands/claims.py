@@ -43,7 +43,7 @@ class Claims:
       rote claims --source resistance --outcome contradicted --full
       rote claims --export ledger
       rote claims --file mine.toml --run 3f2a
-      rote claims register --reason "counts instead of means"
+      rote claims register --reason corrected
     """
 
     action: Annotated[Positional[str], arg(metavar="[ACTION]", help="list or register.")] = "list"

@@ -10,14 +10,14 @@ from typing import Any
 
 from rote.claims import Source, Verdict
 from rote.config import dotted
-from rote.errors import DamagedFileError, UsageError
+from rote.errors import DamagedFileError, UnknownNameError, UsageError
 from rote.laboratory import Entry, Study, latest_runs, ledger, studies
 from rote.laboratory.kept_results import Kept, kept_in, used
 from rote.laboratory.laboratory import cores
 from rote.laboratory.ledger import Body, body_of, entries_of, judged
 from rote.laboratory.scale import scale_of
 from rote.laboratory.settling import Settling
-from rote.laboratory.study import ordered_names
+from rote.laboratory.study import PRESETS, ordered_names
 from rote.laboratory.study_run import StudyRun
 from rote.report import Section, build, first_page, source_page, study_page
 from rote.report.folder import check_replaceable
@@ -39,6 +39,8 @@ def write_report(
 
     Of each study the run nearest to the source's scale is shown, or the one of ``preset``. ``entries``: the ledger, if
     known. ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder."""
+    if preset is not None and preset not in PRESETS:
+        raise UnknownNameError("preset", preset, PRESETS)
     sections = []
     read = {} if read is None else read
     entries = ledger(store, left_out, read) if entries is None else entries

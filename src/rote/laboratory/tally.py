@@ -39,9 +39,9 @@ def summary(entries: Iterable[Entry]) -> str:
         return "No claim of a source is among these."
     parts = [f"{n} {_be(n, outcome)}" for outcome, n in counts(counted).items() if n]
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    confirmed = sum(entry.verdict.status == "confirmatory" and entry.verdict.decided for entry in counted)
+    fresh = sum(any(one.status == "confirmatory" and one.decided for one in entry.verdicts) for entry in counted)
     told = f"Of {_claims(len(counted))}, {listed}."
-    return f"{told} {confirmed} of these verdicts {_be(confirmed, 'confirmatory')}." if confirmed else told
+    return f"{told} {_claims(fresh).capitalize()} decided on fresh seeds, at some scale." if fresh else told
 
 
 def multiplicity(entries: Iterable[Entry]) -> str:

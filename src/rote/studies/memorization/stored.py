@@ -124,7 +124,7 @@ class StoredConnectivityStudy(Study[StoredConfig]):
         "Share and reach leave the first word of the paragraph out: it has none before it.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"smoke": {}, "quick": {}, "paper": {}}
-    fixed: ClassVar[Mapping[str, str]] = {"seeds": "nothing is drawn."}
+    fixed: ClassVar[Mapping[str, str]] = dict.fromkeys(("seeds", "first_seed"), "nothing is drawn.")
     default = StoredConfig()
     claims = CLAIMS
 
