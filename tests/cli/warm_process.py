@@ -20,7 +20,8 @@ from tempfile import TemporaryDirectory
 
 SERVER = """
 import json, os, sys, types
-import torch, torch._dynamo, scipy.stats, sklearn.cluster, altair, rote.analyses, rote.cli, rote.laboratory, rote.training
+import torch, torch._dynamo, scipy.stats, sklearn.cluster, altair
+import rote.analyses, rote.cli, rote.laboratory, rote.training
 
 for line in sys.stdin:
     asked = json.loads(line)
