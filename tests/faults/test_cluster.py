@@ -30,7 +30,10 @@ from rote.laboratory import Display, Laboratory, cluster, members, remote, studi
 from rote.recipes import measurements
 from rote.store import Record, Store
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {
+    **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "6s",  # instead of 30, for a worker that was killed
+}  # fmt: skip
 
 
 class Machines:
@@ -177,7 +180,7 @@ def test_what_only_a_killed_worker_had_is_sent_to_another(
     command = threading.Thread(target=laboratory.run, args=("tiny",), kwargs={"overrides": overrides}, daemon=True)
     command.start()
     when(begun.is_set, kill).join()
-    command.join(60)
+    command.join(300)
     assert not command.is_alive()
     assert len(results(store)) == 4
 
