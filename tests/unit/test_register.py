@@ -11,7 +11,7 @@ from rote.claims import Assertion, Claim, Register, above, any_of, below, column
 from rote.claims.register import BLOCK
 from rote.errors import UsageError
 from rote.laboratory import Laboratory, fresh, studies
-from rote.laboratory.ledger import is_fresh
+from rote.laboratory.ledger import _made_from, confirmed_by
 from rote.store import Store
 
 PART = Assertion("Wrong", column("seeds", "wrong", setting="a"), above(0.0))
@@ -94,7 +94,21 @@ def test_a_run_on_fresh_seeds_notes_its_criteria_and_its_verdicts_confirm(tmp_pa
     record = result.run.record
     assert record.request.seeds == (BLOCK, BLOCK + 1)
     assert record.criteria == {claim.id: criterion_hash(claim) for claim in plane.claims}
-    assert is_fresh(replace(record, environment=clean), ())
-    assert not is_fresh(replace(record, environment={**clean, "dirty": True}), ())
-    assert not is_fresh(replace(record, environment=clean), (replace(record, environment={**clean, "commit": None}),))
-    assert not is_fresh(replace(record, environment=clean, criteria={}), ())
+    records = [replace(one, environment=clean) for one in (record, *_made_from(result.run))]
+    assert len(records) == 9  # four trainings and four measurements
+    assert confirmed_by(records[0], records[1:]) == record.criteria
+    later = Register({}).with_entries(plane.claims, "9999-01-01T00:00:00+00:00", "after the runs")
+    changed = {
+        "another seed": (replace(records[0], request=replace(record.request, seeds=(0, 1))), records[1:]),
+        "no criteria": (replace(records[0], criteria={}), records[1:]),
+        "a changed program": (records[0], [replace(records[1], environment={**clean, "dirty": True}), *records[2:]]),
+        "no commit": (records[0], [*records[1:-1], replace(records[-1], environment={**clean, "commit": None})]),
+        "a training begun before": (
+            records[0],
+            [*records[1:-1], replace(records[-1], started="2026-01-01T00:00:00+00:00")],
+        ),
+        "a training that is gone": (records[0], records[1:-1]),
+    }
+    assert {name for name, (study, runs) in changed.items() if confirmed_by(study, runs)} == set()
+    monkeypatch.setattr(fresh.Register, "read", classmethod(lambda cls: later))
+    assert confirmed_by(records[0], records[1:]) == {}

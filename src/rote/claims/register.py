@@ -54,6 +54,10 @@ class Register:
         entries = self.of(claim)
         return bool(entries) and entries[-1].hash == criterion_hash(claim)
 
+    def was_entered(self, claim: str, criterion: str, by: str) -> bool:
+        """Whether a criterion with this hash had been entered by this moment (ISO 8601, UTC)."""
+        return any(entry.hash == criterion and entry.date <= by for entry in self.entries.get(claim, ()))
+
     def fresh_seed(self, claims: Iterable[Claim]) -> int:
         """The first of the seeds that are new to these claims' criteria."""
         return BLOCK * max((len(self.of(claim)) for claim in claims), default=1)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from rote.claims import Claim, Outcome, Scale, Values, Verdict, criterion_hash, judge, measure
+from rote.claims import Claim, Outcome, Register, Scale, Values, Verdict, criterion_hash, judge, measure
 from rote.claims.register import BLOCK
 from rote.claims.verdict import Status
 from rote.errors import RoteError
-from rote.laboratory.kept_results import Kept, packaged
+from rote.laboratory.kept_results import Kept, packaged, used
 from rote.laboratory.scale import scale_of
 from rote.laboratory.study import Study, ordered_names, studies
 from rote.laboratory.study_run import StudyRun
@@ -97,15 +97,35 @@ def body_of_claims(
             failed[claim.id] = f"It cannot be judged from the run {run.id}: {_told(error)}"
             _leave_out(left_out, f"the claim {claim.id} of {record.request.study}. {failed[claim.id]}")
     scale = Scale("own") if study is None else scale_of(study, record.request.config)
-    fresh = is_fresh(record, run.runs if isinstance(run, Kept) else ())
-    return Body(scale, where, values, (run.id, *record.uses), fresh, record.criteria if fresh else {}, failed)
+    criteria = confirmed_by(record, run.runs if isinstance(run, Kept) else _made_from(run))
+    return Body(scale, where, values, (run.id, *record.uses), bool(criteria), criteria, failed)
 
 
-def is_fresh(record: Record, runs: Iterable[Record]) -> bool:
-    """Whether a study's run was made, from the first training on, on seeds kept for a registered criterion."""
-    seeds, environments = record.request.seeds, [record.environment, *(run.environment for run in runs)]
-    clean = all(environment.get("commit") and not environment.get("dirty") for environment in environments)
-    return bool(record.criteria) and bool(seeds) and min(seeds) >= BLOCK and clean
+def confirmed_by(record: Record, runs: Sequence[Record]) -> dict[str, str]:
+    """The criteria, by claim, that a study's run can confirm or refute, from the records of all that it is made of: its
+    seeds are kept for them, and its first training began after they were registered, with the program as committed."""
+    if not is_fresh(record):
+        return {}
+    everything = (record, *runs)
+    known = {run.request.id for run in runs}
+    complete = all(used in known for run in everything for used in run.uses)
+    clean = all(run.environment.get("commit") and not run.environment.get("dirty") for run in everything)
+    if not complete or not clean:
+        return {}
+    register, begun = Register.read(), min(run.started for run in everything)
+    return {claim: text for claim, text in record.criteria.items() if register.was_entered(claim, text, begun)}
+
+
+def is_fresh(record: Record) -> bool:
+    """Whether a study was run on seeds that are kept for registered criteria."""
+    return bool(record.criteria) and bool(record.request.seeds) and min(record.request.seeds) >= BLOCK
+
+
+def _made_from(run: FinishedRun) -> tuple[Record, ...]:
+    """The records of a study's run in a store that is on fresh seeds; of others nobody asks."""
+    if not is_fresh(run.record):
+        return ()
+    return tuple(used(run.record, {folder.name: folder for folder in run.folder.parents[1].glob("*/*")}))
 
 
 def judged(study: Study[Any], body: Body) -> list[Verdict]:
@@ -195,7 +215,7 @@ def latest_runs(
                 run = read.setdefault(folder, read.get(folder) or StudyRun(folder))
                 if set(run.record.passed) <= COUNTED and study.is_current(run.record.request):
                     scale = scale_of(study, run.record.request.config)
-                    found.append((scale, is_fresh(run.record, ()), run))
+                    found.append((scale, is_fresh(run.record), run))
             except Exception as error:  # of its files, or of settings that the study cannot have had
                 _leave_out(left_out, f"the run {row.id} of {study.name}. {_told(error)}")
     found.sort(

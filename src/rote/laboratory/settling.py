@@ -16,6 +16,7 @@ class Settling:
 
     def __init__(self, store: Store, workers: int) -> None:
         self.store, self.workers = store, workers
+        self._times: dict[str, str] = {}  # by study
 
     def __call__(self, entry: Entry) -> str:
         """Nothing for what is decided or not judged by seeds."""
@@ -37,8 +38,12 @@ class Settling:
     def _estimator(self) -> Estimator:
         return Estimator(self.store, self.workers)
 
-    @functools.cache  # noqa: B019
     def _time(self, name: str) -> str:
+        if name not in self._times:
+            self._times[name] = self._estimated(name)
+        return self._times[name]
+
+    def _estimated(self, name: str) -> str:
         study = studies[name]()
         try:
             seconds = self._estimator.expected([(study, study.resolve("paper", {}))]).seconds
