@@ -105,6 +105,19 @@ def assert_intact(run: FinishedRun, order: Any) -> None:
         kept["w"].zero_()  # what a reader does to them is his
 
 
+def test_what_a_hostile_file_would_blow_up_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    zeros = np.zeros((512, 512), np.float32)
+    packed = pack(zeros)
+    assert packed is not None
+    data, how = packed
+    monkeypatch.setattr(packing, "MOST", zeros.nbytes)
+    assert not unpack(data, how).any()
+    monkeypatch.setattr(packing, "MOST", zeros.nbytes - 1)
+    monkeypatch.setattr(zlib, "decompressobj", None)  # nothing is unpacked
+    with pytest.raises(ValueError, match=f"would take {zeros.nbytes} bytes"):
+        unpack(data, how)
+
+
 def test_snapshots_are_stored_as_differences_and_read_in_any_order(store: Store) -> None:
     run = complete(store)
     assert_intact(run, STEPS)

@@ -19,6 +19,7 @@ import numpy as np
 WORDS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<u4"), "float64": np.dtype("<u8")}  # with the same bits
 SMALLEST = 1024  # numbers, below which it is not worth the bookkeeping
 SAMPLE = 4096  # bytes or numbers by which it is decided how to pack the rest
+MOST = 2**31  # bytes of an unpacked array, more than any study has
 PAYS = 0.97  # of the bytes, at most, that a compressed sample takes
 
 
@@ -59,6 +60,8 @@ def unpack(data: bytes, how: Packing, earlier: Array | None = None) -> Array:
     if how.difference and (earlier is None or (earlier.dtype.name, earlier.shape) != (how.dtype, how.shape)):
         raise ValueError("it is the difference to an array that is not there")
     count, first, planes = int(np.prod(how.shape, dtype=object)), 0, []
+    if count * word.itemsize > MOST:  # zeros are packed a thousandfold
+        raise ValueError(f"it would take {count * word.itemsize} bytes, and at most {MOST} are unpacked")
     for size in how.planes:
         planes.append(_plane(data[first : first + size], count))
         first += size
