@@ -280,6 +280,18 @@ def test_tabs_lead_back_to_what_was_there_and_all_of_them_are_seen(explorer: Ope
         expect(page.get_by_label("Type here")).to_have_value("the united")
 
 
+def test_nothing_is_typed_that_the_first_text_of_a_view_would_replace(explorer: Opener) -> None:
+    page = explorer.open("runs")
+    expect(page.locator(".empty")).to_be_visible()
+    slow = Slow(page, "/api/models*")
+    page.evaluate("location.hash = '#/autocomplete?text=the+uni'")
+    area = page.get_by_label("Type here")
+    expect(area).to_be_disabled()  # the models are not there yet
+    slow.go()
+    expect(area).to_be_enabled()
+    expect(area).to_have_value("the uni")
+
+
 def test_the_bar_ends_with_the_darkest_color_of_the_matrix(explorer: Opener) -> None:
     page = explorer.open("connectivity?models=gru&text=the+united&view=matrix")
     expect(page.locator(".matrix canvas")).to_be_visible()

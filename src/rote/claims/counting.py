@@ -40,7 +40,9 @@ def _log_tail(a: int, b: int, share: float) -> float:
     draws are below it. Whole numbers need no incomplete beta function, whose package takes long to import."""
     n = a + b - 1
     odds = math.log(share) - math.log1p(-share)
-    terms = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * odds for i in range(a)]
+    terms = [0.0]  # logarithms of the binomial probabilities, but for a common factor
+    for i in range(1, a):
+        terms.append(terms[-1] + math.log((n - i + 1) / i) + odds)
     largest = max(terms)
     return largest + math.log(math.fsum(math.exp(term - largest) for term in terms)) + n * math.log1p(-share)
 

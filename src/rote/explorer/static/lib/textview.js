@@ -16,6 +16,7 @@ export function textField({ label, value, wait, onchange, rows = 3, characters =
   const counter = h("span", { class: "counter", id: `${id}-count` });
   const area = h("textarea", {
     id, rows, spellcheck: "false", autocomplete: "off", autocapitalize: "none", "aria-describedby": `${id}-count`, value,
+    disabled: true, // until it has its first text, which would replace what was typed before
   });
   const count = () => {
     const size = area.value.length;
@@ -40,6 +41,7 @@ export function textField({ label, value, wait, onchange, rows = 3, characters =
     area,
     set(text) {
       later.cancel();
+      area.disabled = false;
       area.value = text;
       count();
     },
