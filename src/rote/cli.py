@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import signal
@@ -49,6 +50,7 @@ def main(words: list[str] | None = None) -> None:
     """Run a command; exit codes: 0 done, 1 a study failed, 2 wrong usage, 130 interrupted."""
     words = sys.argv[1:] if words is None else words
     _complete_streams()
+    gc.set_threshold(50_000, 20, 20)  # reading a hundred thousand rows is no reason to look for cycles as often
     if words[:1] == ["__complete"]:  # called by the completion script, with the words typed so far
         from rote.commands.completion import complete
 

@@ -70,7 +70,8 @@ class Registry(Mapping[str, T], Generic[T]):
         def add(thing: E) -> E:
             # A class or function; read through getattr because E is deliberately unconstrained.
             module = str(getattr(thing, "__module__", "?"))
-            earlier = self._registered.get(name) or self._found().get(name)
+            own = module.startswith(f"{self.package}.")  # two of those are told apart when they are listed
+            earlier = self._registered.get(name) or (None if own else self._found().get(name))
             if earlier is not None and earlier.module != module:
                 raise ValueError(f"The {self.kind} {name!r} of {module} is already registered by {earlier.module}.")
             frame, about = sys._getframe(1), _first_line(getattr(thing, "__doc__", None))

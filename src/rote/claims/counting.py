@@ -53,9 +53,9 @@ def decide(k: int, n: int, quantifier: Quantifier = "most") -> Decision:
     if quantifier == "some":  # which no number of seeds can contradict
         return "supported" if k else "open"
     share = SHARES[quantifier]
-    if log_evidence(k, n, share) >= DECIDED:
-        return "supported"
-    return "contradicted" if log_evidence(n - k, n, 1 - share) >= DECIDED else "open"
+    if k <= share * n:  # then no greater share makes the count more probable: no evidence for one
+        return "contradicted" if log_evidence(n - k, n, 1 - share) >= DECIDED else "open"
+    return "supported" if log_evidence(k, n, share) >= DECIDED else "open"
 
 
 def evidence_for(k: int, n: int, quantifier: Quantifier = "most") -> float:

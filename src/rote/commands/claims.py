@@ -14,6 +14,7 @@ from rote.commands.options import (
     Folder,
     Imports,
     Json,
+    Maybe,
     open_store,
     option,
     out_console,
@@ -47,20 +48,20 @@ class Claims:
     """
 
     action: Annotated[Positional[str], arg(metavar="[ACTION]", help="list or register.")] = "list"
-    source: Annotated[str | None, option("NAME", "Only claims of this source: resistance, or 001.")] = None
-    study: Annotated[str | None, option("NAME", "Only claims of this study.")] = None
+    source: Annotated[Maybe[str], option("NAME", "Only claims of this source: resistance, or 001.")] = None
+    study: Annotated[Maybe[str], option("NAME", "Only claims of this study.")] = None
     kind: Annotated[
-        str | None, option("WORD", "Only asserted, cited, implied, ours, identity or audit ones. Default: all.")
+        Maybe[str], option("WORD", "Only asserted, cited, implied, ours, identity or audit ones. Default: all.")
     ] = None
     outcome: Annotated[
-        str | None, option("WORD", "Only supported, contradicted, open, void, holds, not-run, ... ones.")
+        Maybe[str], option("WORD", "Only supported, contradicted, open, void, holds, not-run, ... ones.")
     ] = None
     full: Annotated[bool, option(None, "What each claim says, and what came out at every scale.")] = False
     here: Annotated[bool, option(None, "Only what ran here, without the results that come with Rote.")] = False
-    export: Annotated[Path | None, option("DIR", "Write it as CSV files and an RO-Crate into this folder.")] = None
-    file: Annotated[Path | None, option("FILE", "Judge the claims of this TOML file instead.")] = None
-    run: Annotated[str | None, option("ID", "With --file: on the tables of this run.")] = None
-    reason: Annotated[str | None, option("TEXT", "With register: why criteria are entered.")] = None
+    export: Annotated[Maybe[Path], option("DIR", "Write it as CSV files and an RO-Crate into this folder.")] = None
+    file: Annotated[Maybe[Path], option("FILE", "Judge the claims of this TOML file instead.")] = None
+    run: Annotated[Maybe[str], option("ID", "With --file: on the tables of this run.")] = None
+    reason: Annotated[Maybe[str], option("TEXT", "With register: why criteria are entered.")] = None
     store: Folder = None
     json: Json = False
     imports: Imports = ()

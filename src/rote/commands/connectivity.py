@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional
 
-from rote.commands.options import Imports, Json, option, out_console, print_json
+from rote.commands.options import Imports, Json, Maybe, option, out_console, print_json
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ class Connectivity:
         str, option("NAME,...", "gru, lstm, nested_lstm, or paths of saved models (./gru is a file). Default: gru.")
     ] = "gru"
     at: Annotated[
-        int | None, option("N", "The output after so many characters; 0: the space before. Default: the last.")
+        Maybe[int], option("N", "The output after so many characters; 0: the space before. Default: the last.")
     ] = None
     target: Annotated[
-        str | None, option("WORD", "The word asked about. Default: the text's own; at its end, the first suggestion.")
+        Maybe[str], option("WORD", "The word asked about. Default: the text's own; at its end, the first suggestion.")
     ] = None
     norm: Annotated[Literal["l2", "squared", "signed"], option("NAME", "l2, squared or signed. Default: l2.")] = "l2"
     wrt: Annotated[

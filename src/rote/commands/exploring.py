@@ -13,7 +13,7 @@ from typing import Annotated
 
 from tyro.conf import Positional
 
-from rote.commands.options import Folder, Imports, open_store, option
+from rote.commands.options import Folder, Imports, Maybe, open_store, option
 from rote.errors import UsageError
 
 
@@ -37,11 +37,11 @@ class Explore:
             "[MODEL ...]", "Autocomplete models that were saved as files: their paths (./gru is a file, gru bundled)."
         ),
     ] = ()
-    port: Annotated[int | None, option("N", "Port on 127.0.0.1. Default: the first free one from 8765 on.")] = None
+    port: Annotated[Maybe[int], option("N", "Port on 127.0.0.1. Default: the first free one from 8765 on.")] = None
     no_open: Annotated[bool, option(None, "Only print the address.")] = False
     no_token: Annotated[bool, option(None, "Without a token: everybody on this machine can use it.")] = False
     socket: Annotated[
-        Path | None, option("PATH", "Listen on a Unix socket, which only you can open, instead of a port.")
+        Maybe[Path], option("PATH", "Listen on a Unix socket, which only you can open, instead of a port.")
     ] = None
     store: Folder = None
     imports: Imports = ()

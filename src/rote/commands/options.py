@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 
 from tyro.conf import UseAppendAction, arg
 
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 
     from rote.store import Store
 
+T = TypeVar("T")
+# An option that may be left out. Of ``T | None`` tyro asks typeguard, whose import takes longer than a short command.
+Maybe = Optional[T]  # noqa: UP045
+
 
 def option(metavar: str | None, help: str) -> Any:
     """An argument whose help says itself what happens without it."""
     return arg(metavar=metavar, help=help, help_behavior_hint="")
 
 
-Folder = Annotated[str | None, option("DIR", "Folder of the runs. Default: $ROTE_HOME, else ./rote-store.")]
-Workers = Annotated[int | None, option("N", "Worker processes. Default: the cores of this machine.")]
+Folder = Annotated[Maybe[str], option("DIR", "Folder of the runs. Default: $ROTE_HOME, else ./rote-store.")]
+Workers = Annotated[Maybe[int], option("N", "Worker processes. Default: the cores of this machine.")]
 Cluster = Annotated[
-    str | None,
+    Maybe[str],
     option("ADDRESS", "Run on the workers of a dask scheduler, as tcp://host:8786, or slurm. See: rote worker."),
 ]
 Device = Annotated[str, arg(metavar="NAME", help="auto, cpu, cuda, cuda:0, mps.")]
@@ -40,7 +44,7 @@ Imports = Annotated[
     ),
 ]
 Json = Annotated[bool, option(None, "Print JSON for other programs.")]
-PresetFilter = Annotated[str | None, option("NAME", "Only results of this preset. Default: the most thorough.")]
+PresetFilter = Annotated[Maybe[str], option("NAME", "Only results of this preset. Default: the most thorough.")]
 
 
 def import_named(names: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from tyro.conf import Positional
 from rote.commands.options import (
     Folder,
     Imports,
+    Maybe,
     PresetFilter,
     open_store,
     option,
@@ -30,8 +31,8 @@ class Report:
       rote report --kept docs/reproduction --markdown
     """
 
-    out: Annotated[Path | None, option("DIR", "Where the report goes. Default: report.")] = None
-    kept: Annotated[Path | None, option("DIR", "Of the results that rote runs keep wrote under this folder.")] = None
+    out: Annotated[Maybe[Path], option("DIR", "Where the report goes. Default: report.")] = None
+    kept: Annotated[Maybe[Path], option("DIR", "Of the results that rote runs keep wrote under this folder.")] = None
     markdown: Annotated[bool, option(None, "With --kept: Markdown pages beside the results instead.")] = False
     preset: PresetFilter = None
     store: Folder = None

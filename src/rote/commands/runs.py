@@ -14,6 +14,7 @@ from tyro.conf import Positional, arg
 from rote.commands.options import (
     Folder,
     Json,
+    Maybe,
     confirm,
     err_console,
     open_store,
@@ -78,20 +79,20 @@ class Runs:
         ),
     ] = ()
     study: Annotated[
-        str | None, option("NAME", "Only runs of this study; may be a pattern. list: with what they use.")
+        Maybe[str], option("NAME", "Only runs of this study; may be a pattern. list: with what they use.")
     ] = None
     status: Annotated[
-        str | None,
+        Maybe[str],
         option("WORD", "Only runs with this status: running, finished, failed, interrupted, damaged, newer."),
     ] = None
-    preset: Annotated[str | None, option("NAME", "Only runs of this preset.")] = None
-    older_than: Annotated[str | None, option("AGE", "Only runs begun longer ago than this: 12h, 30d, 8w.")] = None
+    preset: Annotated[Maybe[str], option("NAME", "Only runs of this preset.")] = None
+    older_than: Annotated[Maybe[str], option("AGE", "Only runs begun longer ago than this: 12h, 30d, 8w.")] = None
     format: Annotated[
-        str | None, option("NAME", "Of an export: csv, parquet, tensorboard. Default: as the file is named, else csv.")
+        Maybe[str], option("NAME", "Of an export: csv, parquet, tensorboard. Default: as the file is named, else csv.")
     ] = None
-    table: Annotated[str | None, option("NAME", "Export this result table instead of what training recorded.")] = None
+    table: Annotated[Maybe[str], option("NAME", "Export this result table instead of what training recorded.")] = None
     out: Annotated[
-        Path | None, option("PATH", "Export into this file or folder instead of the terminal, or keep in this folder.")
+        Maybe[Path], option("PATH", "Export into this file or folder instead of the terminal, or keep in this folder.")
     ] = None
     repair: Annotated[bool, option(None, "With verify: make the index again, remove what killed processes left.")] = (
         False

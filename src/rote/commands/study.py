@@ -14,6 +14,7 @@ from rote.commands.options import (
     Folder,
     Imports,
     Json,
+    Maybe,
     Workers,
     err_console,
     open_store,
@@ -45,7 +46,7 @@ class Run:
         Positional[tuple[str, ...]], option("[KEY=VALUE ...]", "Settings to change. See: rote show STUDY.")
     ] = ()
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
-    seeds: Annotated[int | None, option("N", "Number of random seeds. Default: as the preset says.")] = None
+    seeds: Annotated[Maybe[int], option("N", "Number of random seeds. Default: as the preset says.")] = None
     fresh: Annotated[
         bool, option(None, "On seeds that are new to the registered criteria, so that the verdicts confirm or refute.")
     ] = False

@@ -15,6 +15,7 @@ from rote.commands.options import (
     Folder,
     Imports,
     Json,
+    Maybe,
     Workers,
     confirm,
     err_console,
@@ -58,16 +59,16 @@ class Sweep:
     space: Annotated[
         Positional[tuple[str, ...]], option("KEY=A,B ... | KEY=LOW..HIGH ...", "Settings to try. See: rote show STUDY.")
     ] = ()
-    seeds: Annotated[int | None, option("N", "Random seeds of each setting. Default: as the preset says.")] = None
-    trials: Annotated[int | None, option("N", "Draw so many settings at random. Default: the whole grid.")] = None
-    method: Annotated[str | None, option("NAME", "grid, random or optuna. Default: grid, with --trials random.")] = None
-    seed: Annotated[int | None, option("N", "Of the random draws. Default: 0.")] = None
+    seeds: Annotated[Maybe[int], option("N", "Random seeds of each setting. Default: as the preset says.")] = None
+    trials: Annotated[Maybe[int], option("N", "Draw so many settings at random. Default: the whole grid.")] = None
+    method: Annotated[Maybe[str], option("NAME", "grid, random or optuna. Default: grid, with --trials random.")] = None
+    seed: Annotated[Maybe[int], option("N", "Of the random draws. Default: 0.")] = None
     of: Annotated[
-        str | None, option("TABLE.COLUMN", "What to compare, as mean over seeds. Default: as the study says.")
+        Maybe[str], option("TABLE.COLUMN", "What to compare, as mean over seeds. Default: as the study says.")
     ] = None
     lowest: Annotated[bool, option(None, "With --of: less is better.")] = False
-    out: Annotated[Path | None, option("FILE", "Also write the table: .csv, .md, .tex or .json.")] = None
-    figure: Annotated[Path | None, option("FILE", "Draw it: .svg, .png, .pdf, .html or .json (Vega-Lite).")] = None
+    out: Annotated[Maybe[Path], option("FILE", "Also write the table: .csv, .md, .tex or .json.")] = None
+    figure: Annotated[Maybe[Path], option("FILE", "Draw it: .svg, .png, .pdf, .html or .json (Vega-Lite).")] = None
     dry_run: Annotated[bool, option(None, "Only tell how many runs, how long and how much disk.")] = False
     yes: Annotated[bool, option(None, f"Do not ask before a sweep of more than {ASKS_FROM} runs.")] = False
     preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"

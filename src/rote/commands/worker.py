@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from rote.commands.options import err_console, option
+from rote.commands.options import Maybe, err_console, option
 from rote.errors import UsageError
 
 
@@ -27,7 +27,7 @@ class Worker:
     """
 
     address: Annotated[Positional[str], arg(metavar="ADDRESS", help="Of the scheduler, as it prints it.")]
-    workers: Annotated[int | None, option("N", "Runs at a time. Default: the cores of this machine.")] = None
+    workers: Annotated[Maybe[int], option("N", "Runs at a time. Default: the cores of this machine.")] = None
 
     def __call__(self) -> int:
         from rote.laboratory.cluster import check_address

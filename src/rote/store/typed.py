@@ -138,8 +138,13 @@ def _list(read: Reader) -> Reader:
             raise _WrongError("a list", _found(plain))
         made: list[Any] = []
         try:
-            for item in plain:
-                made.append(item if read is _any and type(item) in SCALARS else read(item))
+            if read is _any:  # rows of tables: the most of what is read
+                for item in plain:
+                    kind = type(item)
+                    made.append(item if kind in SCALARS or (kind is int and abs(item) <= LARGEST) else _any(item))
+            else:
+                for item in plain:
+                    made.append(read(item))
         except _WrongError as wrong:
             raise wrong.inside(f"[{len(made)}]") from None
         return tuple(made)
