@@ -1,8 +1,9 @@
 """What a run uses from outside the package: what tells its results apart, and what another process needs to compute it.
 
 Results of the package's own code are told apart by the versions of its studies. What a user registers has no version
-that anybody keeps, so its text is part of a run's identity, and the same text is sent to worker processes: what they
-compute is what the identity says, wherever they are and whatever happens to the files meanwhile.
+that anybody keeps, so its text, with that of what it uses, is part of a run's identity, and the modules are sent to
+worker processes: what they compute is what the identity says, wherever they are and whatever happens to the files
+meanwhile.
 
 What was typed into a notebook or an interpreter is in no file that another process could load. Its identity is the text
 that was typed, with that of the functions and classes that it uses and the values of its other names.
@@ -26,11 +27,13 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 from rote.errors import UsageError
+from rote.slices import rests_on
 from rote.sources import MAIN, Module, Source, digest_of, is_users, reached_from
 
 REMEDY = "Put it into a file of its own, and import that."
 PLAIN = (bool, int, float, complex, str, bytes, Path)
 PLAIN_BY_NAME = ("numpy.dtype", "numpy.ufunc", "re.Pattern", "torch.device", "torch.dtype")  # not imported here
+ALL = ""  # no name: the whole text of a module counts
 NO_FILE = "<string>"  # what dataclasses write, and what python -c runs
 OF_DATACLASSES = (NO_FILE, dataclasses.__file__, reprlib.__file__)  # reprlib: their __repr__, from Python 3.13 on
 
@@ -49,7 +52,7 @@ class Origin:
 class Code:
     """All that a run uses from outside; nothing, for most."""
 
-    hashes: dict[str, str] = field(default_factory=dict)  # module -> sha256 of its text
+    hashes: dict[str, str] = field(default_factory=dict)  # module -> sha256 of its text, or of what is used of it
     sources: tuple[Source, ...] = ()
     imports: tuple[str, ...] = ()  # those of the sources that register something
     stays: str = ""  # why no other process can have it, and what to do
@@ -74,6 +77,7 @@ class Code:
 
 def code_of(origins: Iterable[Origin]) -> Code:
     modules: dict[str, Module] = {}
+    used: dict[str, set[str]] = {}  # what is used of each: names that it defines, or ALL
     imports: dict[str, None] = {}
     stays: dict[str, None] = {}
     session = _Session()
@@ -86,19 +90,29 @@ def code_of(origins: Iterable[Origin]) -> Code:
             continue
         modules |= reached
         first = next(iter(reached.values()))
+        for module in reached.values():
+            used.setdefault(module.file, set()).add(_defined_name(origin) if module is first else ALL)
         if origin.module == MAIN and not first.guarded:
             below = f'Put what it does below a line: if __name__ == "{MAIN}":'
             stays[f"{first.file} would run as a whole in every process that loads it. {below}"] = None
         elif first.source is not None:
             imports[first.source.module] = None
     for name in session.modules:
-        modules |= reached_from(name)
+        modules |= (reached := reached_from(name))
+        for module in reached.values():
+            used.setdefault(module.file, set()).add(ALL)
     compiled = {name: module for name, module in modules.items() if module.source is None}
     stays |= dict.fromkeys(f"{module.file} is compiled and cannot be sent." for module in compiled.values())
     sources = tuple(module.source for module in modules.values() if module.source)
-    hashes = {source.label: source.digest for source in sources}
+    hashes = {one.label: digest_of(rests_on(one.text, frozenset(used[one.file])).encode()) for one in sources}
     hashes |= {name: module.digest for name, module in compiled.items()} | session.hashes()
     return Code(hashes, sources, tuple(imports), " ".join(stays))
+
+
+def _defined_name(origin: Origin) -> str:
+    """The top-level name under which the module of something from outside defines it, if it does."""
+    here = getattr(origin.thing, "__module__", None) == origin.module
+    return str(getattr(origin.thing, "__qualname__", ALL)).partition(".")[0] if here else ALL
 
 
 class _Session:

@@ -112,7 +112,7 @@ def _read(name: str, spec: ModuleSpec | None, file: str) -> Module:
     named = [*_with_parents(called), *_imported(tree, spec.parent if spec else None)]
     follows = dict.fromkeys(one for one in named if one not in (name, called) and is_users(one, called))
     source = Source(called, file, text)
-    return Module(spec, file, source, source.digest, tuple(follows), any(map(_is_guard, tree.body)))
+    return Module(spec, file, source, source.digest, tuple(follows), any(map(is_main_guard, tree.body)))
 
 
 def _imported(tree: ast.Module, package: str | None) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _find(name: str) -> ModuleSpec | None:
     return next((spec for spec in found if spec is not None), None)
 
 
-def _is_guard(statement: ast.stmt) -> bool:
+def is_main_guard(statement: ast.stmt) -> bool:
     match statement:
         case ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right])):
             return {ast.unparse(left), ast.unparse(right)} == {"__name__", repr(MAIN)}

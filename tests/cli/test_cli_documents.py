@@ -93,6 +93,25 @@ def test_the_example_of_a_study_runs_is_judged_reported_and_found_again(example)
     assert "latch" in (example / "report" / "example.html").read_text()
 
 
+def test_editing_a_claim_of_the_example_computes_nothing_and_a_measurement_no_training(example):
+    file = example / "latch_study.py"
+    text = file.read_text()
+
+    def computed(old: str, new: str) -> str:
+        assert old in text
+        file.write_text(text.replace(old, new))
+        answer = with_example(example, "run", "latch", "--seeds", "8")
+        assert answer.code == 0, answer.err
+        return re.search(r"Runs: (\d+) computed", answer.err)[1]
+
+    try:
+        computed("", "")
+        assert computed("After training the letter is known.", "The letter is known after training.") == "0"
+        assert computed("examples(9, self.asked)", "examples(10, self.asked)") == "1"
+    finally:
+        file.write_text(text)
+
+
 def test_the_example_of_a_study_is_listed_and_shown(example):
     assert "Do networks still know at the end of a sequence what they read first?" in with_example(example, "list").out
     shown = with_example(example, "show", "latch")

@@ -132,10 +132,11 @@ def test_editing_a_study_or_what_it_imports_gives_its_runs_another_identity_and_
     write(folder, own_study=texts["own_study"], own_values="def value_of(n):\n    return n + 1\n")
     load(["own_study"])
     assert own_id() != first
-    write(folder, own_study=texts["own_study"] + "\n# a remark\n", own_values=texts["own_values"])
+    changed = texts["own_study"].replace("import value_of", "import value_of as v; value_of = lambda n: n")
+    write(folder, own_study=changed, own_values=texts["own_values"])
     load(["own_study"])
     assert own_id() != first
-    write(folder, **texts)
+    write(folder, own_study=texts["own_study"] + "\n# a remark\n", own_values=texts["own_values"])
     load(["own_study"])
     assert own_id() == first
 
@@ -181,7 +182,7 @@ def test_a_setting_that_names_a_user_s_cell_brings_its_code_and_no_other_setting
     named = request("own_cell")
     assert list(named.code) == ["own_cells"]
     assert recipe_of(named).cell == "own_cell"
-    write(folder, own_cells=(folder / "own_cells.py").read_text() + "# edited\n")
+    write(folder, own_cells=(folder / "own_cells.py").read_text().replace("...", "x = 1"))
     importlib.import_module("own_cells")
     assert request("own_cell").id != named.id
     with pytest.raises(StoreError, match=r"computed with other code of yours \(own_cells\)"):

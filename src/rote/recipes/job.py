@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol
 
 from rote.config import to_plain
@@ -52,9 +52,20 @@ def job_of(thing: Named, part: str, seeds: Sequence[int], needs: Sequence[Job] =
 
 def code_used(thing: Named, plain: Mapping[str, Any]) -> Code:
     """What a run uses from outside the package: the thing itself, if it is from there, and what its settings name."""
-    module = type(thing).__module__
-    own = [Origin(thing.name, type(thing), module)] if is_outside(module) else []
+    kinds = [kind for kind in _kinds(thing) if is_outside(kind.__module__)]
+    own = [Origin(getattr(kind, "name", kind.__qualname__), kind, kind.__module__) for kind in kinds]
     return code_of([*own, *registered_outside(set(_texts(plain)))])
+
+
+def _kinds(thing: object) -> Iterator[type]:
+    """The classes of a setting and of all settings inside it."""
+    if isinstance(thing, list | tuple | Mapping):
+        for item in thing.values() if isinstance(thing, Mapping) else thing:
+            yield from _kinds(item)
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        yield type(thing)
+        for one in fields(thing):
+            yield from _kinds(getattr(thing, one.name))
 
 
 def _texts(plain: object) -> Iterator[str]:
