@@ -424,6 +424,7 @@ def as_script(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main = ModuleType("__main__")
     main.__file__ = str(path)
     monkeypatch.setitem(sys.modules, "__main__", main)
+    sources.forget("__main__")  # what other tests asked about the script that runs them
     exec(compile(path.read_text(), str(path), "exec"), main.__dict__)
 
 
