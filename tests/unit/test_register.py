@@ -90,7 +90,11 @@ def test_a_run_on_fresh_seeds_notes_its_criteria_and_its_verdicts_confirm(tmp_pa
     monkeypatch.setattr(fresh.Register, "read", classmethod(lambda cls: registered))
     clean = {"python": "3", "platform": "here", "packages": {}, "commit": "1" * 40, "dirty": False}
     monkeypatch.setattr(fresh, "installed", lambda: clean)
-    result = Laboratory(Store(tmp_path), workers=1).run("plane", "smoke", {"seeds": 2}, fresh=True)
+    laboratory = Laboratory(Store(tmp_path), workers=1)
+    before = laboratory.run("plane", "smoke", {"seeds": 2, "first_seed": 1000})  # which says not what it is to confirm
+    assert before.run.record.criteria == {}
+    result = laboratory.run("plane", "smoke", {"seeds": 2}, fresh=True)
+    assert (result.run.id, result.computed) == (before.run.id, 0)
     record = result.run.record
     assert record.request.seeds == (BLOCK, BLOCK + 1)
     assert record.criteria == {claim.id: criterion_hash(claim) for claim in plane.claims}

@@ -278,17 +278,21 @@ class Laboratory:
             turn()
 
     def _write(self, plan: _Plan) -> None:
-        """Note that the study was run, unless that is known."""
+        """Note that the study was run, unless that is known; and once more for what it was not yet said to confirm."""
         request = plan.request
-        while self.store.finished(request) is None:
+        while not self._is_noted(plan):
             try:
-                with self.store.open(request, plan.passed, again=False) as run:
+                with self.store.open(request, plan.passed, again=bool(plan.criteria)) as run:
                     run.note(uses=request.uses, criteria=dict(plan.criteria))
                     run.finish([])
             except RunFinishedError:
                 return
             except RunLockedError:  # by another command for the same study
                 time.sleep(LOCKED_AGAIN)
+
+    def _is_noted(self, plan: _Plan) -> bool:
+        finished = self.store.finished(plan.request)
+        return finished is not None and (not plan.criteria or finished.record.criteria == plan.criteria)
 
     def _warm_up(self) -> None:
         if self.cluster is None and self.workers > 1:
