@@ -12,21 +12,19 @@ from typing import Any, ClassVar, Literal
 
 from rote.claims import Assertion, Claim, above, below, inside
 from rote.config import above_zero, at_least, below_one
-from rote.errors import UsageError
-from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory import StudyConfig, studies
 from rote.laboratory.study import RECORDS_SHOWN
 from rote.models import CNNConfig
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
 from rote.studies.resistance import digits_tables, published
+from rote.studies.resistance.digits_data import AnyData, Data, OnDigits, on_this_machine
 from rote.studies.resistance.summaries import difference, more_in, of
 from rote.tasks.digits import DigitsTask
-from rote.tasks.mnist import available, download
 from rote.training import TrainingConfig
 
 EARLY = 0.25  # share of the steps that counts as early
-Data = Literal["mnist", "stand-in"]
 Loss = Literal["one_vs_all", "crammer_singer"]
 
 
@@ -105,7 +103,7 @@ class DigitsConfig(StudyConfig):
     model: CNNConfig = field(default_factory=CNNConfig)
     training: TrainingConfig = field(default_factory=training)
     loss: Loss = "one_vs_all"
-    data: Literal["auto", "mnist", "stand-in"] = "auto"  # auto: MNIST where it is or can be had, else the stand-in
+    data: AnyData = "auto"  # auto: MNIST where it is or can be had, else the stand-in
     side: int = 28
     evaluated: int = 1000
     crossed: int = 4
@@ -128,7 +126,7 @@ class DigitsConfig(StudyConfig):
 
     def recipes(self) -> list[DigitsRecipe]:
         """Settings A and B of the source, and A with each of the remedies."""
-        data: Data = available() if self.data == "auto" else self.data
+        data = on_this_machine(self.data)
         a = DigitsRecipe(DigitsTask(), self.model, self.training, self.loss, data, self.side, self.evaluated)
         b = replace(a, task=DigitsTask("random"))
         slow = replace(self.training, learning_rate=self.training.learning_rate * self.slower)
@@ -141,7 +139,7 @@ class DigitsConfig(StudyConfig):
 
 
 @studies.register("digit-pairs")
-class DigitPairsStudy(Study[DigitsConfig]):
+class DigitPairsStudy(OnDigits[DigitsConfig]):
     """Does a network name the left one of two digits by the left one alone, when the right one tells much of it too?"""
 
     name = "digit-pairs"
@@ -159,6 +157,8 @@ class DigitPairsStudy(Study[DigitsConfig]):
         "Left open by the source and chosen here: one-vs-all hinge loss (loss=crammer_singer is the other), pixels "
         "from 0 to 1, Glorot uniform weights, zero biases, Adam's epsilon 1e-8, training accuracy on fresh pairs of "
         "the training distribution rather than on the batch.",
+        "The source plots every step. The trainings of this study are recorded every fifth step, at quick every tenth, "
+        "so that accuracies can be measured on many pairs; study 'every-step' has all steps, on small batches of pairs.",
         "Quick averages the images down to 14 x 14 pixels and measures on fewer pairs.",
         "The information and the remedies are ours: the source measures accuracies only.",
     )
@@ -178,22 +178,6 @@ class DigitPairsStudy(Study[DigitsConfig]):
     }
     optional = ("data", "remedies", "noise", "dropout", "slower")  # other data are named as such
     default = DigitsConfig()
-
-    def stands_in(self, config: Mapping[str, Any]) -> bool:
-        return config.get("data") != "mnist"
-
-    def completed(self, config: DigitsConfig, overrides: Mapping[str, object]) -> DigitsConfig:
-        if config.data == "auto" and available() == "mnist":
-            return replace(config, data="mnist")
-        return config
-
-    def prepare(self, config: DigitsConfig) -> None:
-        try:
-            if config.data != "stand-in":
-                download()
-        except UsageError:
-            if config.data == "mnist":
-                raise
 
     def jobs(self, config: DigitsConfig) -> list[Job]:
         measurement = DigitsMeasurement(config.crossed, config.gradients)
