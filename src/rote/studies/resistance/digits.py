@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rote.claims import Assertion, Claim, above, below, inside
 from rote.config import above_zero, at_least, below_one
@@ -21,8 +21,13 @@ from rote.store import Run, Table
 from rote.studies.resistance import digits_tables, published
 from rote.studies.resistance.digits_data import AnyData, Data, OnDigits, on_this_machine
 from rote.studies.resistance.summaries import difference, more_in, of
-from rote.tasks.digits import DigitsTask
+from rote.tasks.digits import CLASSES, DigitsTask
 from rote.training import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from rote.studies.resistance.digits_training import DigitsProgram
 
 EARLY = 0.25  # share of the steps that counts as early
 Loss = Literal["one_vs_all", "crammer_singer"]
@@ -62,13 +67,23 @@ class DigitsRecipe(Recipe):
         return [step for step in steps if step <= EARLY * last or step % max(1, last // 4) == 0 or step == last]
 
     def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
-        from rote.studies.resistance.digits_training import DigitsProgram, load
+        from rote.studies.resistance.digits_training import load
         from rote.training import train
 
-        digits = load(self)
-        run.note(data=digits.sha256)
-        program = DigitsProgram(self, run.request.seeds[0], digits, device)
+        run.note(data=load(self).sha256)
+        program = self.program(run.request.seeds, device)
         train(program, self.training, run, progress=progress, snapshots=self.informed_steps())
+
+    def program(self, seeds: Sequence[int], device: str) -> DigitsProgram:
+        from rote.studies.resistance.digits_training import DigitsProgram, load
+
+        return DigitsProgram(self, seeds[0], load(self), device)
+
+    def untrained(self, size: tuple[int, int], seed: int) -> nn.Module:
+        """The network before training, for images of so many pixels in height and width."""
+        from rote.models import CNN
+
+        return CNN(size, CLASSES, self.model, seed, self.training.torch_dtype())
 
     def closed(self) -> str:
         return "Its networks read pictures, not symbols. What they do is in the report: rote report."

@@ -25,7 +25,7 @@ from rote.studies.resistance.summaries import more_in, of
 from rote.training import TrainingConfig
 
 if TYPE_CHECKING:
-    from rote.studies.resistance.every_step_training import ScanStepsProgram
+    from rote.studies.resistance.every_step_training import DigitsStepsProgram, ScanStepsProgram
 
 INSIDE = "Weights of every step would take more room than everything else."
 
@@ -41,15 +41,11 @@ class DigitsStepsRecipe(DigitsRecipe):
     def informed_steps(self) -> list[int]:
         return [self.training.steps]
 
-    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+    def program(self, seeds: Sequence[int], device: str) -> DigitsStepsProgram:
         from rote.studies.resistance.digits_training import load
         from rote.studies.resistance.every_step_training import DigitsStepsProgram
-        from rote.training import train
 
-        found = load(self)
-        run.note(data=found.sha256)
-        program = DigitsStepsProgram(self, run.request.seeds[0], found, device)
-        train(program, self.training, run, progress=progress)
+        return DigitsStepsProgram(self, seeds[0], load(self), device)
 
 
 @recipes.register("scan-jump-steps")
@@ -125,7 +121,7 @@ class EveryStepStudy(OnDigits[EveryStepConfig]):
             "data": "stand-in", "seeds": 2, "digits.steps": 6, "evaluated": 10, "scan.steps": 6, "scan.batch": 8,
             "sample": 8,
         },
-        "quick": {"side": 14, "evaluated": 64, "scan.steps": 100, "scan.batch": 64},
+        "quick": {"side": 14, "evaluated": 40, "scan.steps": 100, "scan.batch": 64, "sample": 32},
         "paper": {"data": "mnist"},
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, str]] = planned("digits", "scan")
