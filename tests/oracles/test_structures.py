@@ -102,7 +102,9 @@ def scan_program(**options: object):
 
 def test_bilinear_attention_is_that_of_the_published_translator() -> None:
     program = scan_program()
-    plain = StackedTranslator(TranslatorConfig(embedding=5, hidden=3), len(COMMAND_WORDS), len(ACTIONS) + 1, (0, 1), F64)
+    plain = StackedTranslator(
+        TranslatorConfig(embedding=5, hidden=3), len(COMMAND_WORDS), len(ACTIONS) + 1, (0, 1), F64
+    )
     plain.load_state_dict(program.model.state_dict())
     pairs = program.pairs(program.train)
     torch.testing.assert_close(program.model(pairs), plain(pairs))

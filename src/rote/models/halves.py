@@ -2,7 +2,7 @@
 
 shared       one network reads either half up to its hidden layer; the output reads both hidden layers
 summed       each half has a network of its own; their outputs are added
-attention    as shared, but the output reads one mixture of the hidden layers, weighted by attention to place and content
+attention    as shared, but the output reads a mixture of the hidden layers, by attention to their place and content
 separated    each half has a network and an output of its own: the class is the left one's. It cannot but compose.
 """
 

@@ -58,9 +58,10 @@ class TranslatorForm(StackedTranslator):
     def forward(
         self, pairs: Pairs, words: Float[Tensor, "replica entry size"] | None = None
     ) -> Float[Tensor, "replica symbol place"]:
-        read, actions = self.words if words is None else words, self.actions
+        read: Tensor = self.words if words is None else words
+        actions: Tensor = self.actions
         if self.form.separated:
-            read, actions = (_alike(vectors, self.alike) for vectors in (read, actions))
+            read, actions = _alike(read, self.alike), _alike(actions, self.alike)
         keys, start = self.encode(pairs, read)
         states = gather(run_ragged(self.decoder, actions, pairs.fed, pairs.output_sizes, start), pairs.output_at)
         values = keys
@@ -88,8 +89,8 @@ class TranslatorForm(StackedTranslator):
         for asked, known, value, hide in zip(
             by_block, keys.split(rows, 1), values.split(rows, 1), hidden.split(rows, 1), strict=True
         ):
-            asked = asked.reshape(*known.shape[:2], -1, asked.shape[-1])
-            weights = (self._scores(asked, known) + hide[:, :, None]).softmax(-1)
+            by_row = asked.reshape(*known.shape[:2], -1, asked.shape[-1])
+            weights = (self._scores(by_row, known) + hide[:, :, None]).softmax(-1)
             found.append((weights @ value).flatten(1, 2))
         return torch.cat(found, 1)
 

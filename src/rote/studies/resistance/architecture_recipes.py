@@ -86,6 +86,7 @@ class ScanStructureRecipe(ScanRecipe):
     """Models of SCAN with other cells, attention and structure."""
 
     name = "scan-structures"
+    together = 6
     model: TranslatorFormConfig = field(default_factory=TranslatorFormConfig)
 
     @property

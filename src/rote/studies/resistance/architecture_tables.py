@@ -32,20 +32,22 @@ MEASURED = (
 STRUCTURES = (*LABELS, *MEASURED)
 SEED_COLUMNS = (*STRUCTURES, Column("learned_gap", "the gap of a network that learned setting A"))
 NOTE = (
-    "All in setting A. Learned: a training accuracy above 0.95 on the plane, 0.5 elsewhere. Complete: learned, and a gap "
-    "of at most 0.01 on the plane, 0.05 on digit pairs, 0.1 on SCAN. separated: the positive control."
+    "All in setting A. Learned: a training accuracy above 0.95 on the plane, 0.5 elsewhere. Complete: learned, and a "
+    "gap of at most 0.01 on the plane, 0.05 on digit pairs, 0.1 on SCAN. separated: the positive control."
 )
 
 
-def all_tables(rows: Rows) -> list[Table]:
+def all_tables(rows: Rows, data: str) -> list[Table]:
+    """``data``: what must be said of the digits."""
+    note = " ".join(filter(None, (NOTE, data)))
     seeds = [{**row, "learned_gap": row["gap"] if row["train"] > SOLVED[row["task"]] else None} for row in rows]
     return [
-        _panel(seeds),
-        Table.make("seeds", "Every network", SEED_COLUMNS, seeds, details=True, note=NOTE),
+        _panel(seeds, note),
+        Table.make("seeds", "Every network", SEED_COLUMNS, seeds, details=True, note=note),
     ]
 
 
-def _panel(seeds: Rows) -> Table:
+def _panel(seeds: Rows, note: str) -> Table:
     rows = []
     for task in TASKS:
         mine = [row for row in seeds if row["task"] == task]
@@ -64,7 +66,7 @@ def _panel(seeds: Rows) -> Table:
     )
     return Table.make(
         "panel", "Architectures that learned with an informative redundant input", columns, rows,
-        place="Sections 1 and 7", figure="architecture-panel", note=f"The source: {published.STRUCTURE_ALONE}. {NOTE}",
+        place="Sections 1 and 7", figure="architecture-panel", note=f"The source: {published.STRUCTURE_ALONE}. {note}",
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import torch
 
 from rote.store import Table
 from rote.studies.resistance.architecture_tables import STRUCTURES
+from rote.studies.resistance.digits_training import note_of
 from rote.studies.resistance.plane_training import CORNER_SIDE, PlaneProgram
 from rote.studies.resistance.scan import ScanRecipe
 from rote.studies.resistance.scan_training import ScanProgram
@@ -33,7 +34,7 @@ def measured(trained: Trained, device: str) -> Table:
         | {name: values[index] for name, values in told.items()}
         for index, seed in enumerate(trained.seeds)
     ]
-    return Table.make("structures", "Every network", STRUCTURES, rows, details=True)
+    return Table.make("structures", "Every network", STRUCTURES, rows, details=True, note=note_of(recipe))
 
 
 def _on_the_plane(program: PlaneProgram) -> dict[str, list[float]]:

@@ -173,7 +173,7 @@ class DigitPairsStudy(OnDigits[DigitsConfig]):
         "from 0 to 1, Glorot uniform weights, zero biases, Adam's epsilon 1e-8, training accuracy on fresh pairs of "
         "the training distribution rather than on the batch.",
         "The source plots every step. The trainings of this study are recorded every fifth step, at quick every tenth, "
-        "so that accuracies can be measured on many pairs; study 'every-step' has all steps, on small batches of pairs.",
+        "so that accuracies can be measured on many pairs; study 'every-step' has all steps, on small batches.",
         "Quick averages the images down to 14 x 14 pixels and measures on fewer pairs.",
         "The information and the remedies are ours: the source measures accuracies only.",
     )

@@ -115,6 +115,11 @@ def _right(logits: Tensor, labels: Tensor) -> float:
     return float((logits.argmax(-1) == labels).double().mean())
 
 
+def note_of(recipe: Any) -> str:
+    """What a table made with the networks of a recipe must say of their data; of other tasks nothing."""
+    return load(recipe).note if hasattr(recipe, "data") else ""
+
+
 def load(recipe: DigitsRecipe) -> Digits:
     """The images that it is trained and tested on."""
     return load_digits("mnist" if recipe.data == "mnist" else "stand-in")

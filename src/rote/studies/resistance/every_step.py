@@ -1,7 +1,7 @@
 """Training and test accuracy at every step: source 001, Figures 3a and 3b, as they are plotted there.
 
-The trainings of the studies ``digit-pairs`` and ``scan-jump`` once more, weight for weight, and instead of many pairs or
-commands at some steps a small batch at every step: drawn anew each time, as in training but never used there, and from
+The trainings of the studies ``digit-pairs`` and ``scan-jump`` once more, weight for weight, and instead of many pairs
+or commands at some steps a small batch at every step: drawn anew each time, as in training but never used there, and from
 the test.
 """
 
@@ -77,9 +77,13 @@ class StepsMeasurement(Measurement):
     source = published.SOURCE
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.studies.resistance.digits_training import note_of
+
         (one,) = trained
         task = "digits" if isinstance(one.recipe, DigitsRecipe) else "scan"
-        return [every_step_tables.recorded(task, one.recipe.label, one.seeds, list(one.run.metrics()))]
+        return [
+            every_step_tables.recorded(task, one.recipe.label, one.seeds, list(one.run.metrics()), note_of(one.recipe))
+        ]
 
 
 def _each(training: TrainingConfig) -> TrainingConfig:
@@ -132,11 +136,12 @@ class EveryStepStudy(OnDigits[EveryStepConfig]):
         of_digits = [config.digits_recipe(DigitsStepsRecipe, setting) for setting in ("redundant", "random")]
         of_scan = [config.scan_recipe(ScanStepsRecipe, setting) for setting in ("original", "random")]
         return [
-            StepsMeasurement().of(job) for recipe in (*of_scan, *of_digits) for job in recipe.jobs(config.seed_numbers)
+            StepsMeasurement().of(job) for recipe in (*of_digits, *of_scan) for job in recipe.jobs(config.seed_numbers)
         ]
 
     def tables(self, config: EveryStepConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        return every_step_tables.all_tables(measured["steps"].records(), digits.EARLY * config.digits.steps)
+        steps = measured["steps"]
+        return every_step_tables.all_tables(steps.records(), digits.EARLY * config.digits.steps, steps.note)
 
     claims = (
         Claim(

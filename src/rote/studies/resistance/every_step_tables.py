@@ -38,7 +38,7 @@ SEED_COLUMNS = (
 )
 
 
-def recorded(task: str, setting: str, seeds: Sequence[int], metrics: Sequence[dict[str, Any]]) -> Table:
+def recorded(task: str, setting: str, seeds: Sequence[int], metrics: Sequence[dict[str, Any]], note: str) -> Table:
     """What was recorded in a training, a row for each seed and step."""
     rows = [
         {"task": task, "setting": setting, "seed": seed, "step": row["step"]}
@@ -46,22 +46,18 @@ def recorded(task: str, setting: str, seeds: Sequence[int], metrics: Sequence[di
         for row in metrics
         for index, seed in enumerate(seeds)
     ]
-    return Table.make("steps", "Every network at every step", CURVES, rows, details=True)
+    return Table.make("steps", "Every network at every step", CURVES, rows, details=True, note=note)
 
 
-def all_tables(rows: Rows, early: float) -> list[Table]:
-    """``early``: the last step of digit pairs that counts as early."""
-    seeds = per_seed(rows, early)
-    accuracies = [
-        _accuracy(task, [row for row in rows if row["task"] == task])
-        for task in TASKS
-    ]  # fmt: skip
-    every = Table.make("steps", "Every network at every step", CURVES, rows, details=True, note=NOTE)
+def all_tables(rows: Rows, early: float, data: str) -> list[Table]:
+    """``early``: the last step of digit pairs that counts as early; ``data``: what must be said of the digits."""
+    seeds, note = per_seed(rows, early), " ".join(filter(None, (NOTE, data)))
+    of_task = {task: [row for row in rows if row["task"] == task] for task in TASKS}
     return [
-        _outcome(seeds),
-        *accuracies,
-        Table.make("seeds", "Every network", SEED_COLUMNS, seeds, details=True, note=NOTE),
-        every,
+        _outcome(seeds, note),
+        *(_accuracy(task, mine, note if task == "digits" else NOTE) for task, mine in of_task.items()),
+        Table.make("seeds", "Every network", SEED_COLUMNS, seeds, details=True, note=note),
+        Table.make("steps", "Every network at every step", CURVES, rows, details=True, note=note),
     ]
 
 
@@ -83,7 +79,7 @@ def per_seed(rows: Rows, early: float) -> list[Row]:
     return found
 
 
-def _outcome(seeds: Rows) -> Table:
+def _outcome(seeds: Rows, note: str) -> Table:
     names = ("early", "train", "test", "gap")
     rows = []
     for (task, setting), mine in grouped(seeds, ("task", "setting")).items():
@@ -101,11 +97,11 @@ def _outcome(seeds: Rows) -> Table:
     )
     return Table.make(
         "outcome", "Training and test accuracy over all steps", columns, rows, place="Figure 3",
-        note=f"Means over steps, then over seeds; the interval is the gap's. {NOTE}",
+        note=f"Means over steps, then over seeds; the interval is the gap's. {note}",
     )  # fmt: skip
 
 
-def _accuracy(task: str, rows: Rows) -> Table:
+def _accuracy(task: str, rows: Rows, note: str) -> Table:
     columns = (
         LABELS[1],
         STEP,
@@ -116,5 +112,5 @@ def _accuracy(task: str, rows: Rows) -> Table:
     return Table.make(
         f"{task}-accuracy", f"Training and test accuracy of {TASKS[task]} at every step", columns,
         accuracy_rows(rows, MEASURES[task]), place=PLACES[task], figure=f"{task}-accuracy", details=True,
-        note=f"Bands: one standard deviation over seeds. {NOTE}",
+        note=f"Bands: one standard deviation over seeds. {note}",
     )  # fmt: skip

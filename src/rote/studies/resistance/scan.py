@@ -141,8 +141,8 @@ class ScanJumpStudy(Study[ScanConfig]):
     about = (
         "Commands such as 'jump left twice' are turned into actions. In training 'jump' is never combined with another "
         "word (setting A), so that the action word tells how the answer is organized: 'jump' means one action. In "
-        "setting B action words are drawn at random and tell nothing of the kind. The test combines 'jump'. (Table 1 of "
-        "the source has 'before' in two commands; SCAN has no such word, only 'and' and 'after'.)"
+        "setting B action words are drawn at random and tell nothing of the kind. The test combines 'jump'. (Table 1 "
+        "of the source has 'before' in two commands; SCAN has no such word, only 'and' and 'after'.)"
     )
     deviations = (
         "Setting B is described in two ways. 'random', as in section 5.2: every action word of a training line is "

@@ -3,7 +3,7 @@
 The source draws gradient descent as moving towards theta_B, a solution that does not compose, rather than theta_A, one
 that does. Here both are networks with the same initial weights. Theta_B is what training on setting A finds. Theta_A is
 the nearest of several that compose: trained where the redundant input says nothing, the same trained further on setting
-A, and, on the plane, networks whose redundant input is cut off and one that is written by hand into the initial weights.
+A, and, on the plane, networks whose redundant input is cut off and one that is written by hand into initial weights.
 """
 
 from __future__ import annotations
@@ -191,6 +191,7 @@ def _closer(task: str, title: str, place: str) -> Claim:
                 role="report",
             ),
         ),
+        kind="implied",
         remark="The source draws it and measures nothing. 'Closer' is read as the distance from the initial weights, "
         "'encourages' as the direction of the first gradient. The nearest of several known solutions is no proof that "
         "there is none nearer; to take the nearest of them is the hardest test of the sentence.",
@@ -208,8 +209,8 @@ class SolutionsStudy(OnDigits[SolutionsConfig]):
     about = (
         "The source draws gradient descent as moving towards a solution that does not compose (theta_B) rather than "
         "one that does (theta_A). Here both start from the same weights: what training in setting A finds, and the "
-        "nearest of several solutions that compose. Measured are the distance from the initial weights, the loss on the "
-        "straight way, and the direction of the first gradient."
+        "nearest of several solutions that compose. Measured are the distance from the initial weights, the loss on "
+        "the straight way, and the direction of the first gradient."
     )
     deviations = (
         "All of it is ours: Figure 1 is a conceptual drawing, and the source measures nothing in parameter space.",
@@ -243,8 +244,8 @@ class SolutionsStudy(OnDigits[SolutionsConfig]):
         first = config.first_seed
         found = []
         for recipes_of, seeds in (
-            (config.scan_recipes(), config.seed_numbers),
             (config.digits_recipes(), config.seed_numbers),
+            (config.scan_recipes(), config.seed_numbers),
             (config.plane_recipes(), range(first, first + config.plane_seeds)),
         ):
             groups = zip(*(recipe.jobs(seeds) for recipe in recipes_of), strict=True)

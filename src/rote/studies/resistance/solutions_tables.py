@@ -68,20 +68,20 @@ NOTE = (
 
 def all_tables(measured: Mapping[str, Table]) -> list[Table]:
     rows = [{**row, "composes": composes(row)} for row in measured["solutions"].records()]
-    near = nearest(rows)
+    near, note = nearest(rows), " ".join(filter(None, (NOTE, measured["solutions"].note)))
     drawn = measured["landscape"].records()
     first = [row for row in drawn if row["seed"] == drawn[0]["seed"]]
     return [
-        _outcome(near),
+        _outcome(near, note),
         Table.make(
             "landscape", "The loss of setting A between the initial weights and two solutions", LANDSCAPE, first,
             place="Figure 1 (right)", figure="loss-landscape", details=True,
             note="The plane of parameter space that goes through three networks of one seed of the study 'plane': the "
             "initial weights, what training finds, and a solution that composes. The line is the training, projected.",
         ),
-        _by_solution(rows),
-        Table.make("nearest", "Every seed", NEAREST, near, details=True, note=NOTE),
-        Table.make("solutions", "Every solution of every seed", (*SOLUTIONS, COMPOSES), rows, details=True, note=NOTE),
+        _by_solution(rows, note),
+        Table.make("nearest", "Every seed", NEAREST, near, details=True, note=note),
+        Table.make("solutions", "Every solution of every seed", (*SOLUTIONS, COMPOSES), rows, details=True, note=note),
     ]  # fmt: skip
 
 
@@ -103,7 +103,9 @@ def nearest(rows: Rows) -> list[Row]:
         best: Row = min(known, key=lambda row: float(row["distance"]), default={})
         row = {"task": task, "seed": seed, "nearest": best.get("solution")}
         row |= {name: best.get(name) for name in ("distance", "cosine", "rise", "way", "barrier", "loss")}
-        row |= {f"found_{name}": own[name] for name in ("distance", "cosine", "rise", "way", "loss", "train", "composes")}
+        row |= {
+            f"found_{name}": own[name] for name in ("distance", "cosine", "rise", "way", "loss", "train", "composes")
+        }
         (before,) = [one for one in mine if one["solution"] == "random"]
         (tuned,) = [one for one in mine if one["solution"] == f"random, then {own['solution']}"]
         row |= {"before_gap": before["train"] - before["test"], "tuned_gap": tuned["train"] - tuned["test"]}
@@ -111,7 +113,7 @@ def nearest(rows: Rows) -> list[Row]:
     return found
 
 
-def _outcome(near: Rows) -> Table:
+def _outcome(near: Rows, note: str) -> Table:
     names = ("found_distance", "distance", "found_cosine", "cosine", "found_rise", "rise", "barrier")
     rows = []
     for (task,), mine in grouped(near, ("task",)).items():
@@ -137,11 +139,11 @@ def _outcome(near: Rows) -> Table:
     )
     return Table.make(
         "outcome", "From the initial weights: what training finds, and the nearest solution that composes", columns,
-        rows, place="Figure 1 (right)", note=f"Means over seeds. {NOTE}",
+        rows, place="Figure 1 (right)", note=f"Means over seeds. {note}",
     )  # fmt: skip
 
 
-def _by_solution(rows: Rows) -> Table:
+def _by_solution(rows: Rows, note: str) -> Table:
     names = ("distance", "cosine", "rise", "way", "from_found", "barrier", "loss", "train", "test")
     told = [
         {"task": TASKS[task], "solution": solution, "seeds": len(mine)}
@@ -157,5 +159,5 @@ def _by_solution(rows: Rows) -> Table:
         *(about[name] for name in names),
     )
     return Table.make(
-        "by-solution", "Every kind of solution", columns, told, place="Figure 1, not in the source", note=NOTE
+        "by-solution", "Every kind of solution", columns, told, place="Figure 1, not in the source", note=note
     )

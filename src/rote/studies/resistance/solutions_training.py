@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from rote.models import MLPConfig
 from rote.store import Table
+from rote.studies.resistance.digits_training import note_of
 from rote.studies.resistance.plane_training import PlaneProgram
 from rote.studies.resistance.scan_training import ScanProgram
 from rote.studies.resistance.solutions_tables import LANDSCAPE, SOLUTIONS
@@ -43,7 +45,7 @@ class Space:
         """The mean over the first batches of training."""
         self._go(at)
         total = sum(self.program.losses(step).sum() for step in range(batches))
-        return self._flat(torch.autograd.grad(total, self.parameters)) / batches  # type: ignore[arg-type]
+        return self._flat(torch.autograd.grad(total, self.parameters)) / batches
 
     @torch.no_grad()
     def losses(self, at: Tensor) -> Float[Tensor, " replica"]:
@@ -79,9 +81,7 @@ class Space:
             place += size
 
 
-def measured(
-    asked: SolutionsMeasurement, trained: Sequence[Trained], progress: Progress, device: str
-) -> list[Table]:
+def measured(asked: SolutionsMeasurement, trained: Sequence[Trained], progress: Progress, device: str) -> list[Table]:
     """``trained``: what training finds in setting A; the others, some trained further."""
     found = trained[0]
     program = found.recipe.program(found.seeds, device)
@@ -101,12 +101,14 @@ def measured(
             for index, seed in enumerate(found.seeds)
         ]
         progress(done + 1, len(points))
-    tables = [Table.make("solutions", "Every solution", SOLUTIONS, rows, details=True)]
+    tables = [Table.make("solutions", "Every solution", SOLUTIONS, rows, details=True, note=note_of(found.recipe))]
     return [*tables, landscape(asked, found, space, points)] if task == "plane" else tables
 
 
 def _task(program: Any) -> str:
-    return {PlaneProgram: "plane", ScanProgram: "scan"}.get(type(program), "digits")
+    if isinstance(program, PlaneProgram):
+        return "plane"
+    return "scan" if isinstance(program, ScanProgram) else "digits"
 
 
 def _told(
@@ -147,23 +149,14 @@ def written(model: MLPConfig, start: Mapping[str, Tensor], losses: Float[Tensor,
     gain; no other unit is read out. The gain gives the log odds that have the wanted loss. Of all pairs of units the
     nearest is taken, for each replica."""
     gain = (AREA / losses.clamp(1e-4, 0.2)) ** (1 / (model.layers + 1))
-    best, least = None, None
-    for positive in range(model.hidden):
-        for negative in set(range(model.hidden)) - {positive}:
-            made = _written_with(positive, negative, start, gain)
-            distance = sum((made[name] - start[name]).flatten(1).square().sum(1) for name in start)
-            if best is None or least is None:
-                best, least = made, distance
-                continue
-            nearer = distance < least
-            best = {
-                name: torch.where(nearer.view(-1, *[1] * (value.dim() - 1)), made[name], value)
-                for name, value in best.items()
-            }
-            least = torch.minimum(distance, least)
-    if best is None:
-        raise ValueError("A network that is written needs two units in each layer.")
-    return best
+    pairs = list(itertools.permutations(range(model.hidden), 2))
+    made = [_written_with(positive, negative, start, gain) for positive, negative in pairs]
+    nearest = torch.stack([_squared_distance(one, start) for one in made]).argmin(0).tolist()
+    return {name: torch.stack([made[index][name][replica] for replica, index in enumerate(nearest)]) for name in start}
+
+
+def _squared_distance(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> Float[Tensor, " replica"]:
+    return torch.stack([(one[name] - other[name]).flatten(1).square().sum(1) for name in one]).sum(0)
 
 
 def _written_with(positive: int, negative: int, start: Mapping[str, Tensor], gain: Tensor) -> Weights:
@@ -216,5 +209,3 @@ def landscape(asked: SolutionsMeasurement, found: Trained, space: Space, points:
             rows.append({"kind": "loss", "x": x, "y": y, "loss": float(losses[0])})
     told = [{**row, "seed": found.seeds[0]} for row in rows]
     return Table.make("landscape", "The loss between three networks", LANDSCAPE, told, details=True)
-
-
