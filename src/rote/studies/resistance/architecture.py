@@ -121,9 +121,9 @@ def _not_complete(task: str, title: str, place: str, structures: Sequence[Recipe
         kind="implied",
         remark="The source concludes it from its propositions; it tests one structure for each task. The gap is "
         "training minus test accuracy, on the plane the wrong share of the corner minus that of the quadrant below "
-        f"it, which was seen. Complete means at most {CLOSE[task]:g}, as in the claims of this task's study. A network that "
-        "did not learn setting A counts against the claim. The structure that separates the components is told by hand "
-        "which input belongs to which output; it shows that the measure can tell.",
+        f"it, which was seen. Complete means at most {CLOSE[task]:g}, as in the claims of this task's study. A network "
+        "that did not learn setting A counts against the claim. The structure that separates the components is told by "
+        "hand which input belongs to which output; it shows that the measure can tell.",
     )  # fmt: skip
 
 

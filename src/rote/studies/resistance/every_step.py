@@ -1,8 +1,8 @@
 """Training and test accuracy at every step: source 001, Figures 3a and 3b, as they are plotted there.
 
 The trainings of the studies ``digit-pairs`` and ``scan-jump`` once more, weight for weight, and instead of many pairs
-or commands at some steps a small batch at every step: drawn anew each time, as in training but never used there, and from
-the test.
+or commands at some steps a small batch at every step: drawn anew each time, as in training but never used there, and
+from the test.
 """
 
 from __future__ import annotations
