@@ -65,11 +65,11 @@ def extended_network(table: Table) -> Figure:
     """Boxes and arrows: the network of interest, and what the proof puts around it (Figure 2)."""
     rows = columns_of(table, "kind", "name", "x", "y", "to_x", "to_y")
     parts = {kind: [row for row in rows if row["kind"] == kind] for kind in ("variable", "network", "arrow")}
-    x, y = (alt.X("x:Q", axis=None, scale=alt.Scale(nice=False)), alt.Y("y:Q", axis=None, scale=alt.Scale(nice=False)))
+    x, y = _place("x"), alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.4, 2.4], nice=False))
     arrows = alt.Chart(alt.NamedData("arrow")).mark_rule(style="reference", strokeDash=[1, 0])
     arrows = arrows.encode(x=x, x2="to_x:Q", y=y, y2="to_y:Q")
     heads = alt.Chart(alt.NamedData("arrow")).mark_point(style="summary-point", filled=True, shape="triangle-right")
-    heads = heads.encode(x="to_x:Q", y="to_y:Q")
+    heads = heads.encode(x=_place("to_x"), y=alt.Y("to_y:Q", axis=None))
     boxes = alt.Chart(alt.NamedData("network"))
     frames = boxes.mark_rect(style="outline", width=58, height=120, filled=False).encode(x=x, y=y)
     names = [
@@ -78,3 +78,7 @@ def extended_network(table: Table) -> Figure:
     ]
     chart = alt.layer(arrows, heads, frames, *names).properties(width=760, height=200)
     return Figure(chart, parts, describe(table))
+
+
+def _place(column: str) -> alt.X:
+    return alt.X(f"{column}:Q", axis=None, scale=alt.Scale(domain=[-0.5, 10.5], nice=False))
