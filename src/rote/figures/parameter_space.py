@@ -26,8 +26,9 @@ def loss_landscape(table: Table) -> Figure:
         for row in rows
         if row["kind"] not in ("loss", "way")
     ]
-    x = alt.X("left:Q", title="towards what training finds", scale=alt.Scale(nice=False, zero=False))
-    y = alt.Y("bottom:Q", title="towards a solution that composes", scale=alt.Scale(nice=False, zero=False))
+    unscaled, plain = alt.Scale(nice=False, zero=False), alt.Axis(grid=False)
+    x = alt.X("left:Q", title="towards what training finds", scale=unscaled, axis=plain)
+    y = alt.Y("bottom:Q", title="towards a solution that composes", scale=unscaled, axis=plain)
     scale = alt.Scale(type="log", range=[POSITIVE, "#ffffff00"], clamp=True)
     color = alt.Color("loss:Q", scale=scale, legend=alt.Legend(title="loss of setting A", format=".2~g"))
     tips = [alt.Tooltip("loss:Q", format=".3~g")]
@@ -71,7 +72,7 @@ def extended_network(table: Table) -> Figure:
     heads = alt.Chart(alt.NamedData("arrow")).mark_point(style="summary-point", filled=True, shape="triangle-right")
     heads = heads.encode(x=_place("to_x"), y=alt.Y("to_y:Q", axis=None))
     boxes = alt.Chart(alt.NamedData("network"))
-    frames = boxes.mark_rect(style="outline", width=58, height=120, filled=False).encode(x=x, y=y)
+    frames = boxes.mark_rect(style="outline", width=58, height=176, filled=False).encode(x=x, y=y)
     names = [
         alt.Chart(alt.NamedData(kind)).mark_text(style="strong-note").encode(x=x, y=y, text="name:N")
         for kind in ("network", "variable")

@@ -56,6 +56,9 @@ EXTENDED = (
 )  # fmt: skip
 
 
+BESIDE = {"variable": 0.22, "network": 0.48}  # where an arrow begins or ends beside one
+
+
 def all_tables(rows: Rows, early: float, columns: Sequence[Column]) -> list[Table]:
     """``early``: the last step that counts as early."""
     seeds = per_seed(rows, early)
@@ -146,7 +149,8 @@ def extended_network() -> Table:
             if other["x"] == one["x"] + 1:
                 height = (one if one["kind"] == "variable" else other)["y"]
                 arrow = {"kind": "arrow", "name": f"{one['name']} to {other['name']}", "y": height, "to_y": height}
-                found.append({**arrow, "x": one["x"] + 0.3, "to_x": other["x"] - 0.3})
+                ends = one["x"] + BESIDE[one["kind"]], other["x"] - BESIDE[other["kind"]]
+                found.append({**arrow, "x": ends[0], "to_x": ends[1]})
     columns = (
         Column("kind", "variable, network, or arrow between them", "label"),
         Column("name", "as the source calls it", "label"),
