@@ -158,7 +158,7 @@ class ArchitectureStudy(OnDigits[ArchitectureConfig]):
             "scan.steps": 3, "scan.batch": 8, "sample": 8, "full": False,
         },
         "quick": {
-            "data": "stand-in", "plane_seeds": 32, "digits.steps": 150, "digits.record_every": 150, "evaluated": 400,
+            "data": "stand-in", "plane_seeds": 32, "digits.steps": 150, "digits.record_every": 150, "evaluated": 1000,
             "scan.steps": 400, "scan.batch": 64, "sample": 256, "full": False,
         },
         "paper": {"data": "mnist"},
