@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from rote.laboratory import studies
 from rote.models import CNN, CNNConfig, MLPConfig, StackedMLP, StackedTranslator, TranslatorConfig
 from rote.models.halves import HalvesConfig, make_halves
 from rote.models.separate_inputs import make_inputs
@@ -150,3 +151,14 @@ def test_without_attention_the_keys_do_not_matter_after_the_decoders_start() -> 
 def test_a_form_is_not_decoded_as_if_it_were_the_published_one() -> None:
     with pytest.raises(NotImplementedError, match="right answers"):
         TranslatorForm(TranslatorFormConfig(), 13, 7, 4, (0,), F64).decode(None, 6, 5)
+
+
+def test_no_two_structures_of_the_full_panel_have_one_name() -> None:
+    """Their networks would count as one structure's, each seed twice."""
+    config = studies["architecture"]().resolve("paper", {"data": "stand-in"})
+    for recipes in (config.plane_recipes(), config.digits_recipes(), config.scan_recipes()):
+        labels = [recipe.label for recipe in recipes]
+        assert len(set(labels)) == len(labels)
+        assert any("separated" in label for label in labels)
+    judged = {claim.id: len(claim.assertions) for claim in studies["architecture"].claims}
+    assert judged == {"architecture-plane": 12, "architecture-digits": 5, "architecture-scan": 3}

@@ -68,6 +68,8 @@ class DigitsStructureRecipe(DigitsRecipe):
     @property
     def label(self) -> str:
         stack = "-".join(map(str, self.model.depths))
+        if self.model.hidden != HalvesConfig().hidden:
+            stack += f", {self.model.hidden} hidden"
         return stack if self.model.structure == "joint" else f"{stack}, {self.model.structure}"
 
     def informed_steps(self) -> list[int]:
@@ -91,7 +93,8 @@ class ScanStructureRecipe(ScanRecipe):
 
     @property
     def label(self) -> str:
-        return f"{self.model.cell}, {'separated' if self.model.separated else self.model.attention}"
+        larger = f", {self.model.hidden} units" if self.model.hidden != TranslatorFormConfig().hidden else ""
+        return f"{self.model.cell}, {'separated' if self.model.separated else self.model.attention}{larger}"
 
     def recorded_steps(self) -> list[int]:
         return [0, self.training.steps]
