@@ -70,7 +70,7 @@ def test_every_figure_of_the_studies_can_be_drawn(smoke):
     study, store, _ = smoke
     drawn = {table.figure for table in tables_of(store).values() if table.figure and spec(table)["datasets"]}
     expected = {"digits-accuracy", "information-training", "digits-remedies"}
-    assert drawn == (expected if study == "digit-pairs" else {"information-training"})
+    assert drawn == (expected if study == "digit-pairs" else {"information-training", "extended-network"})
 
 
 def test_every_table_made_with_the_stand_in_says_so_and_its_runs_have_its_checksum(smoke):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
-from rote.figures.lines import line_legend, with_deviation
+from rote.figures.lines import few_steps, line_legend, with_deviation
 from rote.store import Table
 
 KINDS = {"train": "training", "test": "held-out combinations"}
@@ -40,8 +40,8 @@ def digits_accuracy(table: Table) -> Figure:
     ]
     band = base.transform_filter("isValid(datum.low)").mark_area(clip=True, opacity=0.18).encode(y="low:Q", y2="high:Q")
     line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)
-    points = base.mark_point(filled=True, size=22).encode(y=y, tooltip=tips)
-    chart = alt.layer(band, line, points).properties(width=560, height=300)
+    points = [base.mark_point(filled=True, size=22).encode(y=y, tooltip=tips)] if few_steps(rows) else []
+    chart = alt.layer(band, line, *points).properties(width=560, height=300)
     return Figure(chart, {"rows": rows}, describe(table))
 
 

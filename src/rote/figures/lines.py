@@ -11,6 +11,7 @@ import altair as alt
 from rote.figures.figure import Chart
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
+MOST_POINTS = 80  # steps
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"  # a filter of Vega: one seed has none
 
 
@@ -78,6 +79,11 @@ def with_deviation(row: dict[str, Any]) -> dict[str, Any]:
         return row
     spread = math.sqrt(row["variance"])
     return {**row, "low": row["mean"] - spread, "high": row["mean"] + spread}
+
+
+def few_steps(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether each step is drawn as a point on its line: where every step was recorded, points would hide the line."""
+    return len({row["step"] for row in rows}) <= MOST_POINTS
 
 
 def log_ticks(steps: Sequence[int]) -> list[int]:

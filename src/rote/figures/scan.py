@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from rote.figures.figure import Chart, Figure, columns_of, describe, figures, in_order
-from rote.figures.lines import chosen_in_legend, line_legend, only, with_deviation
+from rote.figures.lines import chosen_in_legend, few_steps, line_legend, only, with_deviation
 from rote.store import Table
 
 PANELS = {
@@ -46,5 +46,5 @@ def _panel(rows: list[dict[str, Any]], measure: str, chosen: alt.Parameter) -> C
     band = base.transform_filter("isValid(datum.low)").mark_area(clip=True)
     band = band.encode(y="low:Q", y2="high:Q", opacity=alt.condition(chosen, alt.value(0.18), alt.value(0.04)))
     line = base.mark_line(strokeWidth=2).encode(y=y, opacity=shown)
-    points = base.mark_point(filled=True, size=18).encode(y=y, opacity=shown, tooltip=tips)
-    return alt.layer(band, line, points).properties(width=245, height=230, title=PANELS.get(measure, measure))
+    points = [base.mark_point(filled=True, size=18).encode(y=y, opacity=shown, tooltip=tips)] if few_steps(rows) else []
+    return alt.layer(band, line, *points).properties(width=245, height=230, title=PANELS.get(measure, measure))

@@ -42,16 +42,19 @@ class CNN(nn.Module):
         self.output = nn.Linear(config.hidden, classes)
         self.dropout = config.dropout
         self.to(dtype)
-        _initialize(self, seed)
+        initialize(self, seed)
 
     def forward(self, images: Float[Tensor, "batch height width"]) -> Float[Tensor, "batch class"]:
+        logits: Tensor = self.output(self.features(images))
+        return logits
+
+    def features(self, images: Float[Tensor, "batch height width"]) -> Float[Tensor, "batch unit"]:
+        """The hidden layer."""
         values = images[:, None]
         for number, convolution in enumerate(self.convolutions):
             values = torch.relu(convolution(max_pool2d(values, POOL) if number else values))
         values = dropout(values.flatten(1), self.dropout, self.training)
-        values = dropout(torch.relu(self.hidden(values)), self.dropout, self.training)
-        logits: Tensor = self.output(values)
-        return logits
+        return dropout(torch.relu(self.hidden(values)), self.dropout, self.training)
 
 
 def _left_over(pixels: int, convolutions: int) -> int:
@@ -61,7 +64,8 @@ def _left_over(pixels: int, convolutions: int) -> int:
 
 
 @torch.no_grad()
-def _initialize(model: nn.Module, seed: int) -> None:
+def initialize(model: nn.Module, seed: int) -> None:
+    """All matrices and kernels Glorot uniform, drawn from the seed in their order; all biases zero."""
     random = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):

@@ -8,6 +8,9 @@ opposite      turn twice, then act            jump opposite left    I_TURN_LEFT 
 around        turn and act, four times        turn around left      I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT
 and, after    in this order, in the other     jump after walk       I_WALK I_JUMP
 
+Table 1 of source 001 joins sentences with ``before``, which the grammar does not have: its two commands are refused
+here. What they ask for is what SCAN says with ``and``.
+
 The splits of the official files (github.com/brendenlake/SCAN), with their numbers of training and test lines:
 
 simple                        16,728  4,182   a random fifth is for the test: a draw of ours, not the official one

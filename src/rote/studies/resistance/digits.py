@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rote.claims import Assertion, Claim, above, below, inside
 from rote.config import above_zero, at_least, below_one
-from rote.errors import UsageError
-from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory import StudyConfig, studies
 from rote.laboratory.study import RECORDS_SHOWN
 from rote.models import CNNConfig
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
 from rote.studies.resistance import digits_tables, published
+from rote.studies.resistance.digits_data import AnyData, Data, OnDigits, on_this_machine
 from rote.studies.resistance.summaries import difference, more_in, of
-from rote.tasks.digits import DigitsTask
-from rote.tasks.mnist import available, download
+from rote.tasks.digits import CLASSES, DigitsTask
 from rote.training import TrainingConfig
 
+if TYPE_CHECKING:
+    from torch import nn
+
+    from rote.studies.resistance.digits_training import DigitsProgram
+
 EARLY = 0.25  # share of the steps that counts as early
-Data = Literal["mnist", "stand-in"]
 Loss = Literal["one_vs_all", "crammer_singer"]
 
 
@@ -64,13 +67,23 @@ class DigitsRecipe(Recipe):
         return [step for step in steps if step <= EARLY * last or step % max(1, last // 4) == 0 or step == last]
 
     def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
-        from rote.studies.resistance.digits_training import DigitsProgram, load
+        from rote.studies.resistance.digits_training import load
         from rote.training import train
 
-        digits = load(self)
-        run.note(data=digits.sha256)
-        program = DigitsProgram(self, run.request.seeds[0], digits, device)
+        run.note(data=load(self).sha256)
+        program = self.program(run.request.seeds, device)
         train(program, self.training, run, progress=progress, snapshots=self.informed_steps())
+
+    def program(self, seeds: Sequence[int], device: str) -> DigitsProgram:
+        from rote.studies.resistance.digits_training import DigitsProgram, load
+
+        return DigitsProgram(self, seeds[0], load(self), device)
+
+    def untrained(self, size: tuple[int, int], seed: int) -> nn.Module:
+        """The network before training, for images of so many pixels in height and width."""
+        from rote.models import CNN
+
+        return CNN(size, CLASSES, self.model, seed, self.training.torch_dtype())
 
     def closed(self) -> str:
         return "Its networks read pictures, not symbols. What they do is in the report: rote report."
@@ -105,7 +118,7 @@ class DigitsConfig(StudyConfig):
     model: CNNConfig = field(default_factory=CNNConfig)
     training: TrainingConfig = field(default_factory=training)
     loss: Loss = "one_vs_all"
-    data: Literal["auto", "mnist", "stand-in"] = "auto"  # auto: MNIST where it is or can be had, else the stand-in
+    data: AnyData = "auto"  # auto: MNIST where it is or can be had, else the stand-in
     side: int = 28
     evaluated: int = 1000
     crossed: int = 4
@@ -128,7 +141,7 @@ class DigitsConfig(StudyConfig):
 
     def recipes(self) -> list[DigitsRecipe]:
         """Settings A and B of the source, and A with each of the remedies."""
-        data: Data = available() if self.data == "auto" else self.data
+        data = on_this_machine(self.data)
         a = DigitsRecipe(DigitsTask(), self.model, self.training, self.loss, data, self.side, self.evaluated)
         b = replace(a, task=DigitsTask("random"))
         slow = replace(self.training, learning_rate=self.training.learning_rate * self.slower)
@@ -141,7 +154,7 @@ class DigitsConfig(StudyConfig):
 
 
 @studies.register("digit-pairs")
-class DigitPairsStudy(Study[DigitsConfig]):
+class DigitPairsStudy(OnDigits[DigitsConfig]):
     """Does a network name the left one of two digits by the left one alone, when the right one tells much of it too?"""
 
     name = "digit-pairs"
@@ -159,6 +172,8 @@ class DigitPairsStudy(Study[DigitsConfig]):
         "Left open by the source and chosen here: one-vs-all hinge loss (loss=crammer_singer is the other), pixels "
         "from 0 to 1, Glorot uniform weights, zero biases, Adam's epsilon 1e-8, training accuracy on fresh pairs of "
         "the training distribution rather than on the batch.",
+        "The source plots every step. The trainings of this study are recorded every fifth step, at quick every tenth, "
+        "so that accuracies can be measured on many pairs; study 'every-step' has all steps, on small batches.",
         "Quick averages the images down to 14 x 14 pixels and measures on fewer pairs.",
         "The information and the remedies are ours: the source measures accuracies only.",
     )
@@ -178,22 +193,6 @@ class DigitPairsStudy(Study[DigitsConfig]):
     }
     optional = ("data", "remedies", "noise", "dropout", "slower")  # other data are named as such
     default = DigitsConfig()
-
-    def stands_in(self, config: Mapping[str, Any]) -> bool:
-        return config.get("data") != "mnist"
-
-    def completed(self, config: DigitsConfig, overrides: Mapping[str, object]) -> DigitsConfig:
-        if config.data == "auto" and available() == "mnist":
-            return replace(config, data="mnist")
-        return config
-
-    def prepare(self, config: DigitsConfig) -> None:
-        try:
-            if config.data != "stand-in":
-                download()
-        except UsageError:
-            if config.data == "mnist":
-                raise
 
     def jobs(self, config: DigitsConfig) -> list[Job]:
         measurement = DigitsMeasurement(config.crossed, config.gradients)

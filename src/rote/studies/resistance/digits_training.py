@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from rote.analyses import information
-from rote.models import CNN
 from rote.store import Column, Table
-from rote.tasks.digits import CLASSES, Pairs, single_digits
+from rote.tasks.digits import Pairs, single_digits
 from rote.tasks.mnist import Digits, load_digits
 from rote.training import Program, choose_device
 
@@ -68,6 +67,10 @@ class DigitsProgram(Program):
             "test": [_right(self._evaluate(self.held_out[0]), self.held_out[1])],
         }
 
+    def sample_losses(self) -> Tensor:
+        """On the pairs that accuracy is measured on, as in training."""
+        return hinge(self._evaluate(self.seen[0]), self.seen[1], self.recipe.loss).reshape(1)
+
     def information(self, asked: DigitsMeasurement) -> dict[str, float]:
         """Every left image with every right one, of all classes: what moves the predicted class?"""
         images = [self._tensor(side) for side in single_digits(self.digits.test, self.seed, asked.crossed)]
@@ -92,10 +95,10 @@ class DigitsProgram(Program):
         return torch.from_numpy(values).to(self.device, self.dtype)
 
 
-def make_network(recipe: DigitsRecipe, digits: Digits, seed: int) -> CNN:
+def make_network(recipe: DigitsRecipe, digits: Digits, seed: int) -> nn.Module:
     """The network before training."""
     height, width = digits.test.shrunk(recipe.side).images.shape[1:]
-    return CNN((height, 2 * width), CLASSES, recipe.model, seed, recipe.training.torch_dtype())
+    return recipe.untrained((height, 2 * width), seed)
 
 
 def hinge(logits: Float[Tensor, "pair class"], labels: Int[Tensor, " pair"], kind: str) -> Tensor:
@@ -110,6 +113,11 @@ def hinge(logits: Float[Tensor, "pair class"], labels: Int[Tensor, " pair"], kin
 
 def _right(logits: Tensor, labels: Tensor) -> float:
     return float((logits.argmax(-1) == labels).double().mean())
+
+
+def note_of(recipe: Any) -> str:
+    """What a table made with the networks of a recipe must say of their data; of other tasks nothing."""
+    return load(recipe).note if hasattr(recipe, "data") else ""
 
 
 def load(recipe: DigitsRecipe) -> Digits:

@@ -121,6 +121,7 @@ class PlaneInformationStudy(Study[InformationConfig]):
         "All of it is ours: the source states propositions and measures none of their quantities.",
         "Information is measured on evenly spaced X1 and X2, all combined with all, not on the training distribution, "
         "where what a prediction shares with X2 may all come through X1.",
+        "Networks are measured at steps 0, 1, 2, 4, 8 and so on to the last, not at every step.",
         "Proposition 5 needs two outputs: a second pair of logits learns the sign of X2.",
         "'Early' is the first sixteenth of the steps.",
         "Read literally, propositions 3 to 5 say that a derivative is not zero, which holds before training too, and "

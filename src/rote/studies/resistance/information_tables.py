@@ -47,12 +47,25 @@ SEED_COLUMNS = (
 )
 
 
+# The source's Figure 2 from left to right: kind, name, place, and where an arrow ends.
+EXTENDED = (
+    ("variable", "X", 0, 1), ("network", "g⁻¹", 1, 1), ("variable", "X1", 2, 2), ("variable", "…", 2, 1),
+    ("variable", "XK", 2, 0), ("network", "g", 3, 1), ("variable", "X", 4, 1), ("network", "f", 5, 1),
+    ("variable", "Ŷ", 6, 1), ("network", "h", 7, 1), ("variable", "Ŷ1", 8, 2), ("variable", "…", 8, 1),
+    ("variable", "ŶK", 8, 0), ("network", "h⁻¹", 9, 1), ("variable", "Ŷ", 10, 1),
+)  # fmt: skip
+
+
+BESIDE = {"variable": 0.22, "network": 0.48}  # where an arrow begins or ends beside one
+
+
 def all_tables(rows: Rows, early: float, columns: Sequence[Column]) -> list[Table]:
     """``early``: the last step that counts as early."""
     seeds = per_seed(rows, early)
     one, two = ([row for row in rows if row["outputs"] == outputs] for outputs in (1, 2))
     return [
         _outcome(seeds),
+        extended_network(),
         over_training(
             "information", "What the prediction takes from each input, over training", one, MEASURES, SETTINGS, SETTING
         ),
@@ -124,4 +137,32 @@ def _outcome(seeds: Rows) -> Table:
     return Table.make(
         "outcome", "Information in the input that the prediction does not need", columns, rows, place="Section 4",
         note=SETTINGS,
+    )  # fmt: skip
+
+
+def extended_network() -> Table:
+    """The source's Figure 2: each variable goes into the next network, each network gives the next variables."""
+    found: list[Row] = [{"kind": kind, "name": name, "x": x, "y": y} for kind, name, x, y in EXTENDED]
+    drawn = [row for row in found if row["name"] != "…"]
+    for one in drawn:
+        for other in drawn:
+            if other["x"] == one["x"] + 1:
+                height = (one if one["kind"] == "variable" else other)["y"]
+                arrow = {"kind": "arrow", "name": f"{one['name']} to {other['name']}", "y": height, "to_y": height}
+                ends = one["x"] + BESIDE[one["kind"]], other["x"] - BESIDE[other["kind"]]
+                found.append({**arrow, "x": ends[0], "to_x": ends[1]})
+    columns = (
+        Column("kind", "variable, network, or arrow between them", "label"),
+        Column("name", "as the source calls it", "label"),
+        Column("x", "place in the drawing, from the left", "label"),
+        Column("y", "place in the drawing, from below", "label"),
+        Column("to_x", "where an arrow ends", "label"),
+        Column("to_y", "where an arrow ends", "label"),
+    )
+    return Table.make(
+        "structure", "The network of the propositions: f, with fixed networks around it", columns, found,
+        place="Figure 2", figure="extended-network", details=True,
+        note="Only f is trained. g takes the components X1 to XK to the entangled input and h the entangled output to "
+        "its components; each stands beside its inverse, so that together they change nothing. On the plane, where X1 "
+        "and X2 are given apart, g and h are the identity.",
     )  # fmt: skip

@@ -161,6 +161,7 @@ class PlaneStudy(Study[PlaneConfig]):
         "as in setting B of the source's other experiments) and 'narrow' (X2 says nothing, the corner stays unseen).",
         "Figure 5 speaks of steps. Read as updates and, in the part 'epochs', as the Playground's steps: passes over "
         "250 fixed points, 25 updates each.",
+        "Figure 5 shows a boundary for each of its steps; here steps 0, 1, 2, 4, 8 and so on to the last are kept.",
         "Accuracies are shares of area, measured on an even grid, not on random test points.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {

@@ -62,8 +62,12 @@ class PlaneProgram(Program):
         return self._inputs[within], self._targets[within]
 
     def measure(self) -> dict[str, Any]:
+        return {"loss": self.sample_losses().tolist()}
+
+    def sample_losses(self) -> Tensor:
+        """Over the training region, covered evenly."""
         inputs, targets = self.seen
-        return {"loss": mean_losses(self._evaluate(inputs), targets).tolist()}
+        return mean_losses(self._evaluate(inputs), targets)
 
     def accuracy(self) -> dict[str, list[float]]:
         """Loss, and the share classified right, of the training region and of the corner; one number per replica."""

@@ -23,6 +23,21 @@ EARLY_BOUNDARY = (
 REDUNDANT_INPUT_IS_USED = "gradient descent 'tends to use all possible and redundant information from input'"
 TRAINS_FASTER = "'The training accuracy improves faster in the first setting than in the second one'"
 LARGER_GAP = "in the first setting the gap 'is significantly larger than that in the second setting'"
+CLOSE_IN_B = "'In the second setting, the training (red) and test (brown) performances are close'"  # Figure 3
+CLOSER_TO_B = "'In parameter space, gradient descent encourages parameters closer to theta_B, than theta_A'"  # Figure 1
+STRUCTURE_ALONE = (
+    "approaches 'with model structure design (manual or searching) alone are not likely to achieve complete "
+    "compositionality'"
+)
+# Table 1: part, command, actions, as printed.
+EXAMPLES = (
+    ("training", "jump", "JUMP"),
+    ("training", "walk before run left", "WALK LTURN RUN"),
+    ("training", "look left twice and run opposite right", "LTURN LOOK LTURN LOOK RTURN RTURN RUN"),
+    ("test", "jump twice before walk", "JUMP JUMP WALK"),
+    ("test", "turn right after jump twice", "JUMP JUMP RTURN"),
+    ("test", "jump left twice after jump right", "RTURN JUMP LTURN JUMP LTURN JUMP"),
+)
 # Propositions 1, 2 with its assumption, 3 and 4, and 5.
 GRADIENT_AND_INFORMATION = "I(X; Y) > 0 if and only if dY/dX is not 0"
 LOSS_AND_INFORMATION = (

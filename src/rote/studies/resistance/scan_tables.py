@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from statistics import median
 
 from rote.claims import mean
+from rote.errors import UsageError
 from rote.laboratory.aggregate import Row, grouped
 from rote.store import Column, Table
 from rote.studies.resistance import published
 from rote.studies.resistance.summaries import STEP, Rows, accuracy_rows, average, over_training
+from rote.tasks import scan
+from rote.tasks.scan import SplitName
 
 EARLY, MIDDLE = (10, 25), (100, 150)  # steps; the first as published
+BEFORE = "before"  # joins two commands of the source's Table 1
 LAST = 0.2  # share of the steps whose median is taken for the end
 SETTING = Column("setting", "original is the source's A, random its B, replaced its B as in appendix B", "label")
 NOTE = (
@@ -45,11 +49,12 @@ SEED_COLUMNS = (
 )
 
 
-def all_tables(measured: Mapping[str, Table]) -> list[Table]:
+def all_tables(measured: Mapping[str, Table], split: SplitName) -> list[Table]:
     curves, information, whole = (measured[name].records() for name in ("curves", "information", "whole"))
     seeds = per_seed(curves, information, whole)
     return [
         _outcome(seeds),
+        examples(split),
         _accuracy(curves),
         over_training(
             "information", "What the answer takes from the action word and from the syntax", information, INFORMATION,
@@ -132,3 +137,42 @@ def _accuracy(curves: Rows) -> Table:
         accuracy_rows(curves, ("train", "combined", "test")), place="Figure 3b", figure="scan-accuracy", details=True,
         note=f"Bands: one standard deviation over seeds. {NOTE}",
     )  # fmt: skip
+
+
+def examples(split: SplitName) -> Table:
+    """The commands of the source's Table 1, with what SCAN makes of them."""
+    short = {"I_TURN_LEFT": "LTURN", "I_TURN_RIGHT": "RTURN"}
+    parts = {"training": dict(scan.split(split)[0]), "test": dict(scan.split(split)[1])}
+    rows = []
+    for printed, command, actions in published.EXAMPLES:
+        in_scan = command.replace(BEFORE, "and")
+        asked = [short.get(action, action.removeprefix("I_")) for action in scan.interpret(in_scan).split()]
+        found = [part for part, lines in parts.items() if in_scan in lines]
+        rows.append(
+            {
+                "part": printed, "command": command, "published": actions, "in_grammar": _in_grammar(command),
+                "in_scan": in_scan, "actions": " ".join(asked), "found": found[0] if found else "neither",
+            }
+        )  # fmt: skip
+    columns = (
+        Column("part", "section of the source's table", "label"),
+        Column("command", "as printed", "label"),
+        Column("published", "actions as printed", "published"),
+        Column("in_grammar", "whether SCAN's grammar has the command", "label"),
+        Column("in_scan", "the command as SCAN says it", "label"),
+        Column("actions", "what SCAN asks for, written as in the source", "label"),
+        Column("found", f"where the split {split} has it", "label"),
+    )
+    return Table.make(
+        "examples", "Commands and their actions", columns, rows, place="Table 1",
+        note=f"SCAN's grammar has no '{BEFORE}': these commands are in neither part of the dataset. Said with 'and', "
+        "they ask for the printed actions.",
+    )  # fmt: skip
+
+
+def _in_grammar(command: str) -> str:
+    try:
+        scan.interpret(command)
+    except UsageError:
+        return "no"
+    return "yes"

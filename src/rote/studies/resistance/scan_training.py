@@ -81,6 +81,11 @@ class ScanProgram(Program):
             "test": self.accuracy(self.test).tolist(),
         }
 
+    def sample_losses(self) -> Float[Tensor, " replica"]:
+        """On the lines that training accuracy is measured on."""
+        pairs = self.pairs(self.train)
+        return _token_mean(self.model(pairs), pairs)
+
     def accuracy(self, commands: Numbers) -> Float[Tensor, " replica"]:
         """Share of commands [replica, command] whose actions are right to the last."""
         return self.right(commands).double().mean(1)
