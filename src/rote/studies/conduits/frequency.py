@@ -17,7 +17,7 @@ from rote.laboratory import studies
 from rote.store import Table
 from rote.studies.conduits import frequency_tables as measure
 from rote.studies.conduits import published
-from rote.studies.conduits.rules import NO_OTHERS, RulesConfig, RulesMeasurement, RulesStudy
+from rote.studies.conduits.rules import NO_OTHERS, PAIRS, RulesConfig, RulesMeasurement, RulesStudy, recurring
 from rote.studies.conduits.rules_tables import LEARNED
 from rote.tasks.rules import Generator, RulesTask
 
@@ -93,8 +93,12 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
         "before the close symbol, where it is predicted. The author's program reads one step later, where it is the "
         "input; both are measured (reading.at, reading.bias choose), and 10 symbols of context stand before a rule.",
         "The corpora are clean: no rule is overwritten (generator=as_published for the author's program).",
-        "Preset quick is scaled down: 100 000 tokens over 50 types, 32 units, batch 5, learning rate 5, 4 epochs. "
-        "Elman, GRU and Nested LSTM, which the source does not have, with fewer settings and seeds.",
+        f"Preset quick is scaled down: {SCALED['tokens']:,} tokens over {SCALED['vocabulary']} types, "
+        f"{SCALED['model.hidden']} units, batch 5, learning rate 5, 4 epochs, after which both figures are shown. A "
+        f"pair of symbols then stands {recurring(100_000, 50)} times in the corpus by chance, {PAIRS} in the published "
+        "one, and a conduit of two symbols is nowhere new. Elman and GRU, which the source does not have, with fewer "
+        "settings and seeds; the Nested LSTM learns the rule in one setting of six within 4 epochs and is left out "
+        "(others=nested_lstm).",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
@@ -104,7 +108,7 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
         },
         "quick": {
             **SCALED, "counts": (100, 300, 1000, 3000), "lengths": (2, 4, 8), "training.epochs": 4.0,
-            "training.measure_every": 0.5, "others": ("elman", "gru", "nested_lstm"), "other_counts": (1000, 3000),
+            "training.measure_every": 0.5, "others": ("elman", "gru"), "other_counts": (1000, 3000),
             "figure_1_epoch": 4.0,
         },
         "paper": {},
@@ -203,21 +207,26 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
             published.COUNTING,
             (
                 Assertion(
-                    "Log odds of close from open symbol and conduit minus from the open symbol alone, largest n",
-                    _figure_2("end_whole").log_odds() - _figure_2("end_open").log_odds(), above(0),
+                    "Log odds of close from open symbol and conduit minus from the open symbol alone, mean over counts "
+                    "of rules and epochs at which these are between chance and their ceiling",
+                    measured(measure.counting, "rise"), above(0),
                 ),
                 Assertion(
-                    "The network's own P(close) at its step minus one step early",
-                    _figure_2("end_own") - _figure_2("end_own_early"), above(0), role="rival",
+                    "Log odds of the network's own P(close) at its step minus one step early, mean over the same",
+                    measured(measure.counting, "timing"), above(0),
                 ),
                 Assertion(
                     "The first as published: read where close is the input",
-                    _figure_2("end_whole_at_close").log_odds() - _figure_2("end_open_at_close").log_odds(), above(0),
-                    role="report",
+                    measured(measure.counting, "rise_at_close"), above(0), role="report",
+                ),
+                Assertion(
+                    "The first at the end of training, largest n, ceiling or not",
+                    _figure_2("end_whole").log_odds() - _figure_2("end_open").log_odds(), above(0), role="report",
                 ),
             ),
-            remark="Log odds, because probabilities near 1 leave no room for a rise. The rival is what counting would "
-            "have to show whatever the decomposition says: a close symbol at its step and not before it.",
+            remark="At its ceiling P(close) cannot rise, and at chance there is nothing to raise: the middle of the "
+            "two log odds is above that of twice the untrained probability and below that of 0.99. The second part is "
+            "what counting has to show whatever the decomposition says: close at its step and not before it.",
         ),
         Claim(
             "conduit-error", "conduits", "Section 4",

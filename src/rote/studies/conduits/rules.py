@@ -60,6 +60,14 @@ class Passes(EpochTraining):
         return truncated_updates(examples, self.batch, self.bptt)
 
 
+def recurring(tokens: int, vocabulary: int) -> str:
+    """How often a pair of symbols stands in uniform noise."""
+    return f"{tokens / vocabulary**2:g}"
+
+
+PAIRS = recurring(published.TOKENS, published.VOCABULARY)
+
+
 def rule_names(task: RulesTask) -> tuple[str, ...]:
     """The names of the symbols; fillers are numbers."""
     named = {task.open: OPEN, task.close: CLOSE}
