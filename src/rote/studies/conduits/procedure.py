@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from rote.claims import Assertion, Claim, above, at_most, measured
 from rote.config import above_zero, at_least, below_one
-from rote.laboratory import studies
+from rote.laboratory import Study, StudyConfig, studies
+from rote.models import LanguageModelConfig
 from rote.recipes import Job, Trained, measurements
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
@@ -20,10 +21,8 @@ from rote.studies.conduits import procedure_tables as measure
 from rote.studies.conduits import published
 from rote.studies.conduits.frequency import SCALED
 from rote.studies.conduits.procedure_tables import BOTH, DECAY, MOMENTUM, PLAIN, SAME_STEP
-from rote.studies.conduits.rules import FIXED, Passes, RulesConfig, RulesMeasurement, RulesRecipe, RulesStudy, recurring
+from rote.studies.conduits.rules import FIXED, Passes, RulesMeasurement, RulesRecipe, recurring
 from rote.tasks.rules import RulesTask
-
-ONE_CELL = "this study compares procedures of one cell, 'model.cell'."
 
 
 @measurements.register("conduits-procedure")
@@ -44,22 +43,25 @@ class ProcedureMeasurement(RulesMeasurement):
 
 
 @dataclass(frozen=True)
-class ProcedureConfig(RulesConfig):
+class ProcedureConfig(StudyConfig):
+    model: LanguageModelConfig = field(default_factory=LanguageModelConfig)
     training: Passes = field(default_factory=lambda: Passes(epochs=10.0, measure_every=0.25))
     reading: ProcedureMeasurement = field(default_factory=ProcedureMeasurement)
+    tokens: int = published.TOKENS
+    vocabulary: int = published.VOCABULARY
     rules: int = 10_000  # n
     length: int = 4  # k, the conduit without open and close symbol
     momentum: float = 0.9
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "rules", "length")
+        at_least(self, 1, "seeds", "rules", "length")
         above_zero(self, "momentum", "weight_decay")
         below_one(self, "momentum")
-        super().__post_init__()
+        self.task()  # which refuses what does not fit
 
-    def corpora(self, *, main: bool) -> list[list[RulesTask]]:
-        return [[RulesTask(self.tokens, self.vocabulary, self.rules, self.length)]]
+    def task(self) -> RulesTask:
+        return RulesTask(self.tokens, self.vocabulary, self.rules, self.length)
 
     def procedures(self) -> dict[str, Passes]:
         """By name. With momentum an update goes on for 1 / (1 - momentum) times its size; the last takes that back."""
@@ -72,21 +74,13 @@ class ProcedureConfig(RulesConfig):
             SAME_STEP: replace(plain, momentum=self.momentum, learning_rate=rate * (1 - self.momentum)),
         }
 
-    def trainings(self) -> list[Job]:
-        return [
-            job
-            for training in self.procedures().values()
-            for tasks in self.corpora(main=True)
-            for recipe in RulesRecipe.for_tasks(tasks, self.model, training)
-            for job in recipe.jobs(self.seed_numbers)
-        ]
-
 
 @studies.register("conduit-procedure")
-class ProcedureStudy(RulesStudy[ProcedureConfig]):
+class ProcedureStudy(Study[ProcedureConfig]):
     """Do momentum and weight decay slow the learning of a long-distance rule?"""
 
     name = "conduit-procedure"
+    source = published.SOURCE
     place = "Section 3"
     title = "Momentum and weight decay"
     about = (
@@ -115,16 +109,17 @@ class ProcedureStudy(RulesStudy[ProcedureConfig]):
     }  # fmt: skip
     fixed: ClassVar[dict[str, str]] = {
         **FIXED,
-        "others": ONE_CELL,
-        "other_seeds": ONE_CELL,
         "training.momentum": "'momentum' is that of the procedures that have one. Set it instead.",
         "training.weight_decay": "'weight_decay' is that of the procedures that have one. Set it instead.",
         "training.optimizer": "the published procedure is plain gradient descent.",
         "reading.at": "P(close) is read before the close symbol, where it is predicted.",
         "reading.gradients": "this study looks at no gradients.",
     }
-    optional = ()
     default = ProcedureConfig()
+
+    def jobs(self, config: ProcedureConfig) -> list[Job]:
+        recipes = [RulesRecipe((config.task(),), config.model, training) for training in config.procedures().values()]
+        return [config.reading.of(job) for recipe in recipes for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: ProcedureConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
         return measure.all_tables(config, measured)

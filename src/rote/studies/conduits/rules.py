@@ -115,7 +115,9 @@ class RulesRecipe(Recipe):
     def label(self) -> str:
         named = [(setting_of(task), f"{task.conduit}", f"{task.rules}") for task in self.tasks]
         setting, k, n = (" and ".join(dict.fromkeys(names)) for names in zip(*named, strict=True))
-        return f"{self.model.cell}, {setting}, k = {k}, n = {n}"
+        extra = {"momentum": self.training.momentum, "weight decay": self.training.weight_decay}
+        beside = "".join(f", {name} {value:g}" for name, value in extra.items() if value)
+        return f"{self.model.cell}, {setting}, k = {k}, n = {n}{beside}"
 
     def measured(self) -> dict[int, float]:
         """The updates after which the weights are kept, with their epochs."""
