@@ -90,7 +90,7 @@ class ProcedureStudy(Study[ProcedureConfig]):
     )
     deviations = (
         "The source gives no values of momentum and weight decay, and its author's public program has neither: 0.9 and "
-        "0.0001, which are customary, are ours. So is the rule; the preset paper has the one that is learned soonest.",
+        "0.0001, which are customary, are ours. So is the rule: in preset paper one that is learned within a few epochs.",
         "Network, training and reading as in the study conduit-frequency: see its deviations.",
         f"Preset quick is scaled down: {SCALED['tokens']:,} tokens over {SCALED['vocabulary']} types, in which a pair "
         f"of symbols stands {recurring(100_000, 50)} times by chance, {SCALED['model.hidden']} units, batch 5, "
