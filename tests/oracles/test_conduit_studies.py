@@ -36,7 +36,7 @@ def trained(study: Study[Any], config: RulesConfig | ProcedureConfig) -> list[tu
 class TestJobs:
     def test_together_and_apart_cover_the_same_networks_of_the_grid(self) -> None:
         study = FrequencyStudy()
-        for hidden, programs in ((32, 3 + 2), (200, 72 + 2 * 6)):
+        for hidden, programs in ((32, 3 + 1), (200, 72 + 6)):
             asked = trained(study, study.resolve("quick", {"model.hidden": hidden}))
             networks = [
                 (recipe.cell, task.conduit, task.rules, seed)
@@ -44,7 +44,7 @@ class TestJobs:
                 for task in recipe.tasks
                 for seed in seeds
             ]
-            assert len(networks) == len(set(networks)) == 72 + 2 * 6
+            assert len(networks) == len(set(networks)) == 72 + 6
             assert len(asked) == programs
         assert len(trained(study, study.resolve("paper", {}))) == 35 * 6
 
@@ -394,6 +394,16 @@ class TestSummary:
         assert found["rise"] == pytest.approx(rise)
         assert found["rise_at_close"] == pytest.approx(-rise)
         assert found["timing"] == pytest.approx((odds(0.5) - odds(0.2) + odds(0.9) - odds(0.1)) / 2)
+
+    def test_a_procedure_has_learned_where_the_log_odds_pass_zero(self) -> None:
+        def time(*values: float) -> float | None:
+            return procedure_tables._time([{"epoch": 0.5 * i, "open": value} for i, value in enumerate(values)], "open")
+
+        assert time(0.02, 0.2, 0.8, 0.9) == pytest.approx(0.75)  # log odds -a and a
+        assert time(0.02, 0.1, 0.9**2 / (0.9**2 + 0.1**2)) == pytest.approx(0.5 + 0.5 / 3)  # -a and 2 a
+        assert time(0.02, 0.2, 1.0) == 0.5  # as soon as can be
+        assert time(0.02, 0.5, 0.5) is None
+        assert time(0.1, 0.9, 0.1, 0.9) == pytest.approx(0.25)  # the first time
 
     def test_an_epoch_that_was_not_measured_is_the_one_before_it(self) -> None:
         assert [row["open"] for row in rules_tables.at_epoch(self.rows(), 2.5)] == [0.6, 0.3]

@@ -128,7 +128,7 @@ def _counting(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
     for key, group in grouped(chosen, labels).items():
         points = [row for row in group if _has_room(row["open"], row["whole"], chance=group[0]["open"])]
         rises = {
-            name: [_log_odds(row[over]) - _log_odds(row[under]) for row in points]
+            name: [shared.log_odds(row[over]) - shared.log_odds(row[under]) for row in points]
             for name, (over, under) in RISES.items()
         }
         means = {name: sum(values) / len(values) if values else None for name, values in rises.items()}
@@ -149,12 +149,8 @@ def _counting(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
 def _has_room(one: float, other: float, chance: float) -> bool:
     """Whether the middle of two probabilities, in log odds, is off chance and below the ceiling. Both decide, so that
     neither is favored."""
-    middle = (_log_odds(one) + _log_odds(other)) / 2
-    return _log_odds(OFF_CHANCE * chance) < middle < _log_odds(CEILING)
-
-
-def _log_odds(probability: float) -> float:
-    return math.inf if probability >= 1 else math.log(probability / (1 - probability))
+    middle = (shared.log_odds(one) + shared.log_odds(other)) / 2
+    return shared.log_odds(OFF_CHANCE * chance) < middle < shared.log_odds(CEILING)
 
 
 def counting(tables: Tables, name: str) -> Values:

@@ -90,11 +90,11 @@ class ProcedureStudy(Study[ProcedureConfig]):
     )
     deviations = (
         "The source gives no values of momentum and weight decay, and its author's public program has neither: 0.9 and "
-        "0.0001, which are customary, are ours. So is the rule: in preset paper one that is learned within a few epochs.",
+        "0.0001, which are customary, are ours. So is the rule, one that is learned within a few epochs.",
         "Network, training and reading as in the study conduit-frequency: see its deviations.",
         f"Preset quick is scaled down: {SCALED['tokens']:,} tokens over {SCALED['vocabulary']} types, in which a pair "
         f"of symbols stands {recurring(100_000, 50)} times by chance, {SCALED['model.hidden']} units, batch 5, "
-        "learning rate 5, one rule with k = 2 and n = 3000, and 1.5 epochs.",
+        "learning rate 5, one rule with k = 2 and n = 3000, and one epoch.",
     )
     own_scale = True  # of momentum and weight decay
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
@@ -103,7 +103,7 @@ class ProcedureStudy(Study[ProcedureConfig]):
             "training.measure_every": 0.25, "reading.rules": 4, "model.hidden": 8, "model.embedding": 8,
         },
         "quick": {
-            **SCALED, "rules": 3000, "length": 2, "training.epochs": 1.5, "training.measure_every": 0.125,
+            **SCALED, "rules": 3000, "length": 2, "training.epochs": 1.0, "training.measure_every": 0.125,
         },
         "paper": {},
     }  # fmt: skip
@@ -147,7 +147,7 @@ class ProcedureStudy(Study[ProcedureConfig]):
                     measured(measure.delay, SAME_STEP), above(0), role="rival",
                 ),
             ),
-            remark="Needed: P(close) from the open symbol is above 1/2. A rule that was not learned takes for ever. "
-            "Neither value is the source's.",
+            remark="Needed: P(close) from the open symbol passes 1/2, between two measured epochs where its log odds "
+            "pass 0. A rule that was not learned takes for ever. Neither value is the source's.",
         ),
     )  # fmt: skip

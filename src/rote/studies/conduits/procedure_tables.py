@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -61,7 +62,8 @@ def _networks(config: ProcedureConfig, rows: list[Row]) -> Table:
     }  # fmt: skip
     columns = (
         NAME, *PROCEDURE, *(Column(name, role="label") for name in ("seed", "epoch")),
-        *(Column(name) for name in ("open", "own", "loss")), shared.LEARNED_AT,
+        *(Column(name) for name in ("open", "own", "loss")),
+        Column("learned", "epoch at which P(close) from the open symbol passes 1/2, between measured ones by log odds"),
         Column("learned_own", "the same of the network's own P(close)"), shared.ERROR, shared.GROWTH,
     )  # fmt: skip
     order = list(config.procedures())
@@ -70,8 +72,14 @@ def _networks(config: ProcedureConfig, rows: list[Row]) -> Table:
 
 
 def _time(rows: list[Row], name: str) -> float | None:
-    """The first measured epoch at which P(close) is above one half."""
-    return next((row["epoch"] for row in rows if row[name] > shared.LEARNED), None)
+    """The epoch at which P(close) passes one half, between two measured ones by its log odds: procedures that learn
+    within one interval of measurement are told apart."""
+    for one, other in itertools.pairwise(rows):
+        if one[name] <= shared.LEARNED < other[name]:
+            low, high = (shared.log_odds(row[name]) for row in (one, other))
+            passed = (shared.log_odds(shared.LEARNED) - low) / (high - low)
+            return float(one["epoch"] + passed * (other["epoch"] - one["epoch"]))
+    return None
 
 
 def _outcome(networks: Table, epochs: float, note: str) -> Table:
