@@ -96,8 +96,8 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
         f"Preset quick is scaled down: {SCALED['tokens']:,} tokens over {SCALED['vocabulary']} types, "
         f"{SCALED['model.hidden']} units, batch 5, learning rate 5, 4 epochs, after which both figures are shown. A "
         f"pair of symbols then stands {recurring(100_000, 50)} times in the corpus by chance, {PAIRS} in the published "
-        "one, and a conduit of two symbols is nowhere new. The Elman network, which the source does not have, with fewer "
-        "settings and one seed; GRU and Nested LSTM with others=elman,gru,nested_lstm.",
+        "one, and a conduit of two symbols is nowhere new. The Elman network, which the source does not have, with "
+        "fewer settings and one seed; GRU and Nested LSTM with others=elman,gru,nested_lstm.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
