@@ -11,14 +11,14 @@ import pytest
 from command_line import NO_TORCH, Answer, python, rote
 
 CLAIMS = {
-    "conduit-frequency": (
-        "conduit-length", "conduit-open-symbol", "conduit-rare-rule", "conduit-counting", "conduit-error",
-    ),
+    "conduit-counting": ("conduit-counting",),
+    "conduit-frequency": ("conduit-length", "conduit-open-symbol", "conduit-rare-rule", "conduit-error"),
     "conduit-long-run": ("conduit-late-harm",),
     "conduit-predictability": ("conduit-early-help", "conduit-generator", "conduit-gradient"),
     "conduit-procedure": ("conduit-procedure-slows",),
 }  # fmt: skip
 FIGURES = {
+    "conduit-counting": ("figure-2", "over-training"),
     "conduit-frequency": ("figure-1", "figure-2", "over-training"),
     "conduit-long-run": ("figure-3", "own-probability"),
     "conduit-predictability": ("figure-3", "own-probability", "gradients"),
@@ -65,6 +65,8 @@ def test_a_finished_study_is_read_without_torch_with_its_table_and_a_verdict_on_
         assert re.search(r"^momentum, same step +0\.5 +0\.9 +0 +2 ", answer.out, re.MULTILINE)
         return
     assert re.search(r"^lstm .* 2 ", answer.out, re.MULTILINE)
+    if study == "conduit-counting":
+        return
     assert re.search(r"^elman .* 1 ", answer.out, re.MULTILINE)  # another cell, with its own number of seeds
     assert "Seeds of lstm: 2; elman: 1." in answer.out
 

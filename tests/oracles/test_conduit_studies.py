@@ -17,7 +17,14 @@ from rote.laboratory import Study, studies
 from rote.laboratory.perform import performer
 from rote.recipes.trained import recipe_of
 from rote.store import Column, Table
-from rote.studies.conduits import frequency_tables, predictability_tables, procedure_tables, rules_tables
+from rote.studies.conduits import (
+    counting_tables,
+    frequency_tables,
+    predictability_tables,
+    procedure_tables,
+    rules_tables,
+)
+from rote.studies.conduits.counting import CountingConfig, CountingStudy
 from rote.studies.conduits.frequency import FrequencyConfig, FrequencyStudy
 from rote.studies.conduits.long_run import LongRunStudy
 from rote.studies.conduits.predictability import PredictabilityConfig, PredictabilityStudy
@@ -26,7 +33,9 @@ from rote.studies.conduits.rules import RulesConfig, RulesRecipe, setting_of
 from rote.tasks.rules import RulesTask
 
 
-def trained(study: Study[Any], config: RulesConfig | ProcedureConfig) -> list[tuple[RulesRecipe, tuple[int, ...]]]:
+def trained(
+    study: Study[Any], config: RulesConfig | CountingConfig | ProcedureConfig
+) -> list[tuple[RulesRecipe, tuple[int, ...]]]:
     """The recipe and the seeds of every training that a study asks for."""
     trainings = [need.request for job in study.jobs(config) for need in job.needs]
     assert len({request.id for request in trainings}) == len(trainings)
@@ -89,6 +98,12 @@ class TestJobs:
         one, other = (study.jobs(study.resolve("paper", {})) for study in (PredictabilityStudy(), LongRunStudy()))
         assert [job.request.id for job in one] == [job.request.id for job in other]
 
+    def test_counting_as_published_looks_at_the_networks_of_figure_1(self) -> None:
+        one, other = (study.jobs(study.resolve("paper", {})) for study in (FrequencyStudy(), CountingStudy()))
+        chosen = {job.request.id for job in other}
+        assert len(chosen) == 5 * 6
+        assert chosen < {job.request.id for job in one}
+
     def test_the_scaled_long_run_is_long_and_has_the_corpora_of_the_scaled_figure_3(self) -> None:
         (training,) = trained(LongRunStudy(), LongRunStudy().resolve("quick", {}))
         short = [recipe for recipe, _ in trained(PredictabilityStudy(), PredictabilityStudy().resolve("quick", {}))]
@@ -134,7 +149,7 @@ class TestJobs:
         assert setting_of(FrequencyConfig(generator="as_published").task(100, 4)) == "random conduits"
 
     def test_the_paper_preset_is_the_published_setting(self) -> None:
-        for name in ("conduit-frequency", "conduit-predictability", "conduit-long-run"):
+        for name in ("conduit-frequency", "conduit-counting", "conduit-predictability", "conduit-long-run"):
             config = studies[name]().resolve("paper", {})
             assert (config.tokens, config.vocabulary, config.model.hidden, config.model.cell) == (
                 10**6,
@@ -176,8 +191,8 @@ class TestJobs:
                         assert to_plain(performer(replace(one.request, config=plain))) == one.request.config
 
 
-def networks(rows: list[dict[str, Any]], **options: Any) -> Tables:
-    return {"networks": Table.make("networks", "", [Column(name) for name in rows[0]], rows, options=options)}
+def networks(rows: list[dict[str, Any]]) -> Tables:
+    return {"networks": Table.make("networks", "", [Column(name) for name in rows[0]], rows)}
 
 
 def outcome(study: Study[Any], claim: str, tables: Tables) -> Verdict:
@@ -202,7 +217,7 @@ class TestClaims:
             for (k, n), time in learned.items()
             for seed in (range(1000, 1000 + seeds) if cell == "lstm" else [1000])
         ]  # fmt: skip
-        return networks(rows, figure_2_length=8)
+        return networks(rows)
 
     def judged(self, claim: str, **changes: Any) -> Verdict:
         return outcome(FrequencyStudy(), claim, self.grid(**changes))
@@ -244,23 +259,27 @@ class TestClaims:
         assert self.judged("conduit-rare-rule").outcome == "contradicted"  # 0.9 and 0.02 are not steady
         assert self.judged("conduit-rare-rule", **steady, end_own=0.1).outcome == "void"
 
-    def test_counting_is_judged_over_all_points_of_a_seed_and_needs_both_parts(self) -> None:
+    def test_counting_is_judged_over_the_counts_that_had_room_and_needs_both_parts(self) -> None:
         def verdict(**changes: float) -> Verdict:
-            row = {"cell": "lstm", "k": 8, "rise": 0.5, "rise_at_close": -1.0, "timing": 2.0}
+            row = {"cell": "lstm", "rise": 0.5, "rise_at_close": -1.0, "timing": 2.0, "end_open": 0.9, "end_whole": 0.8}
+            none = {"points": 0, "rise": None, "timing": None, "rise_at_close": None}
             rows = [
-                {**row, "n": n, "seed": seed, "points": points, **values}
+                {**row, "n": n, "seed": seed, "points": 3, **values}
                 for seed in range(5)
-                for n, points, values in ((300, 0, {"rise": None, "timing": None}), (1000, 1, {}), (3000, 3, changes))
+                for n, values in ((300, none), (1000, {}), (3000, changes), (9000, {**none, "end_whole": 0.95}))
             ]
             rows += [{**row, "cell": "gru", "n": 3000, "seed": seed, "points": 9, "rise": -9.0} for seed in range(5)]
-            table = Table.make("counting", "", [Column(name) for name in (*row, "n", "seed", "points")], rows)
-            return outcome(FrequencyStudy(), "conduit-counting", {**self.grid(), "counting": table})
+            return outcome(CountingStudy(), "conduit-counting", networks(rows))
 
         assert verdict().outcome == "supported"
-        assert set(verdict(rise=1.5).parts[0].values.values()) == {(1 * 0.5 + 3 * 1.5) / 4}
-        assert verdict(rise=-0.5).outcome == "contradicted"
-        assert verdict(timing=-1.0).outcome == "contradicted"
-        assert self.judged("conduit-counting").outcome == "not run"  # results that were kept without that table
+        assert set(verdict(rise=1.5).parts[0].values.values()) == {(0.5 + 1.5) / 2}
+        assert verdict(rise=-1.5).outcome == "contradicted"
+        assert verdict(timing=-3.0).outcome == "contradicted"
+        at_end = {finding.label: finding for finding in verdict().findings}
+        (last,) = (finding for label, finding in at_end.items() if "at the end" in label)
+        assert last.values[0] == pytest.approx(math.log(19) - math.log(9))  # of the largest n
+        flat = verdict(points=0, rise=None, timing=None, rise_at_close=None)
+        assert flat.parts[0].values == dict.fromkeys(range(5), 0.5)
 
     def settings(self, **changes: Any) -> Tables:
         """The predictable setting is ahead early and behind late, through familiar conduits more than others."""
@@ -369,7 +388,7 @@ class TestSummary:
         assert list(rules_tables.learning_times(self.rows()).values()) == [2.0, None]
 
     def test_what_has_room_lies_between_chance_and_ceiling_and_neither_of_two_readings_is_favored(self) -> None:
-        room = frequency_tables._has_room
+        room = counting_tables.has_room
         for one, other, has in (
             (0.5, 0.5, True), (0.02, 0.02, False), (0.039, 0.039, False), (0.041, 0.041, True), (0.995, 0.995, False),
             (1 - 1e-9, 0.9, False), (0.999, 0.9, True), (1.0, 0.5, False),
@@ -380,20 +399,22 @@ class TestSummary:
         def odds(p: float) -> float:
             return math.log(p / (1 - p))
 
-        def row(epoch: float, opened: float, whole: float, own: float, early: float, k: int = 8) -> dict[str, Any]:
+        def row(epoch: float, opened: float, whole: float, own: float, early: float) -> dict[str, Any]:
             read = {"open": opened, "whole": whole, "open_at_close": whole, "whole_at_close": opened}
-            return {"cell": "lstm", "k": k, "n": 9, "seed": 0, "epoch": epoch, **read, "own": own, "own_early": early}
+            labels = {"cell": "lstm", "k": 8, "n": 9, "seed": 0, "epoch": epoch, "error": 0.0, "growth": 1.0}
+            return {**labels, **read, "own": own, "own_early": early}
 
         rows = [
             row(0, 0.02, 0.02, 0.02, 0.02), row(1, 0.3, 0.4, 0.5, 0.2), row(2, 0.8, 0.6, 0.9, 0.1),
-            row(3, 1.0, 0.9999, 1.0, 0.0), row(1, 0.5, 0.5, 0.5, 0.5, k=4),
+            row(3, 1.0, 0.9999, 1.0, 0.0),
         ]  # fmt: skip
-        (found,) = frequency_tables._counting(FrequencyConfig(), rows, "").records()
+        (found,) = counting_tables.counted(rows).records()
         rise = (odds(0.4) - odds(0.3) + odds(0.6) - odds(0.8)) / 2
         assert found["points"] == 2
         assert found["rise"] == pytest.approx(rise)
         assert found["rise_at_close"] == pytest.approx(-rise)
         assert found["timing"] == pytest.approx((odds(0.5) - odds(0.2) + odds(0.9) - odds(0.1)) / 2)
+        assert (found["end_open"], found["end_whole"]) == (1.0, 0.9999)
 
     def test_a_procedure_has_learned_where_the_log_odds_pass_zero(self) -> None:
         def time(*values: float) -> float | None:

@@ -65,10 +65,6 @@ def _rare(column: str, length: measure.Length) -> PerSeed:
     return measured(measure.value, column, "smallest n", length)
 
 
-def _figure_2(column: str) -> PerSeed:
-    return measured(measure.figure_2, column)
-
-
 @studies.register("conduit-frequency")
 class FrequencyStudy(RulesStudy[FrequencyConfig]):
     """How often must a rule occur before a language model learns it, and which part of it is what counts?"""
@@ -199,33 +195,6 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
             remark="Steady is taken as a factor of less than two: to learn a rule raises P(close) by a factor of about "
             "the number of symbols. Where the shortest rule is not learned in part, every probability is that of "
             "chance, and this is no test.",
-        ),
-        Claim(
-            "conduit-counting", "conduits", "Section 4.1, Figure 2",
-            "Together with the open symbol the conduit raises the probability: the network counts.",
-            published.COUNTING,
-            (
-                Assertion(
-                    "Log odds of close from open symbol and conduit minus from the open symbol alone, mean over counts "
-                    "of rules and epochs at which these are between chance and their ceiling",
-                    measured(measure.counting, "rise"), above(0),
-                ),
-                Assertion(
-                    "Log odds of the network's own P(close) at its step minus one step early, mean over the same",
-                    measured(measure.counting, "timing"), above(0),
-                ),
-                Assertion(
-                    "The first as published: read where close is the input",
-                    measured(measure.counting, "rise_at_close"), above(0), role="report",
-                ),
-                Assertion(
-                    "The first at the end of training, largest n, ceiling or not",
-                    _figure_2("end_whole").log_odds() - _figure_2("end_open").log_odds(), above(0), role="report",
-                ),
-            ),
-            remark="At its ceiling P(close) cannot rise, and at chance there is nothing to raise: the middle of the "
-            "two log odds is above that of twice the untrained probability and below that of 0.99. The second part is "
-            "what counting has to show whatever the decomposition says: close at its step and not before it.",
         ),
         Claim(
             "conduit-error", "conduits", "Section 4",

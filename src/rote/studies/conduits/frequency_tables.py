@@ -20,13 +20,6 @@ Length = Literal["shortest conduit", "longest conduit"]
 GRID = (shared.CELL, shared.LENGTH, shared.COUNT)
 MEASURE = Column("measure", "what P(close) is computed from", "label")
 PARTS = {"open": "open symbol", "conduit": "conduit"}
-RISES = {
-    "rise": ("whole", "open"),
-    "rise_at_close": ("whole_at_close", "open_at_close"),
-    "timing": ("own", "own_early"),
-}
-CEILING = 0.99  # P(close) from which on there is no room to rise
-OFF_CHANCE = 2  # times P(close) of an untrained network, below which nothing was learned
 OVER_TRAINING = {"open": "open symbol", "whole": "open symbol and conduit", "own": "the whole network"}
 
 
@@ -52,7 +45,6 @@ def all_tables(config: FrequencyConfig, measured: Mapping[str, Table]) -> list[T
             figure="conduit-training", details=True, note=f"Bands: 95 % intervals. {note}",
         ),
         shared.variants(_sorted(config, measured["variants"]), ("cell", "k", "n"), note),
-        _counting(config, unseen, note),
         networks,
     ]  # fmt: skip
 
@@ -92,8 +84,7 @@ def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) 
         Column("error_float32", "the same at the end, in float32"),
         shared.GROWTH,
     )
-    options = {"figure_2_length": config.figure_2_length}
-    return Table.make("networks", "Every network", columns, rows, details=True, options=options)
+    return Table.make("networks", "Every network", columns, rows, details=True)
 
 
 def _outcome(networks: Table, epoch: float, note: str) -> Table:
@@ -119,65 +110,9 @@ def _prefixes(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
     )  # fmt: skip
 
 
-def _counting(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
-    """Of every network with the conduit of Figure 2, what the conduit adds to the open symbol and how the network times
-    the close symbol, over the epochs at which the two probabilities are between chance and their ceiling."""
-    chosen = [row for row in rows if row["k"] == config.figure_2_length]
-    labels = ("cell", "k", "n", "seed")
-    made = []
-    for key, group in grouped(chosen, labels).items():
-        points = [row for row in group if _has_room(row["open"], row["whole"], chance=group[0]["open"])]
-        rises = {
-            name: [shared.log_odds(row[over]) - shared.log_odds(row[under]) for row in points]
-            for name, (over, under) in RISES.items()
-        }
-        means = {name: sum(values) / len(values) if values else None for name, values in rises.items()}
-        made.append({**dict(zip(labels, key, strict=True)), "points": len(points), **means})
-    columns = (
-        *GRID, Column("seed", role="label"), Column("points", "measured epochs between chance and ceiling"),
-        Column("rise", "log odds of close from open symbol and conduit minus from the open symbol, mean over these"),
-        Column("rise_at_close", "the same read where close is the input, as published"),
-        Column("timing", "log odds of the network's own P(close) at its step minus one step early, mean over these"),
-    )  # fmt: skip
-    between = f"{OFF_CHANCE} times chance and {CEILING:g}"
-    return Table.make(
-        "counting", f"What the conduit adds to the open symbol, k = {config.figure_2_length}", columns, made,
-        place="Figure 2", details=True, note=f"Where the middle of the two log odds is between {between}. {note}",
-    )  # fmt: skip
-
-
-def _has_room(one: float, other: float, chance: float) -> bool:
-    """Whether the middle of two probabilities, in log odds, is off chance and below the ceiling. Both decide, so that
-    neither is favored."""
-    middle = (shared.log_odds(one) + shared.log_odds(other)) / 2
-    return shared.log_odds(OFF_CHANCE * chance) < middle < shared.log_odds(CEILING)
-
-
-def counting(tables: Tables, name: str) -> Values:
-    """A column of the table of counting: its mean over all counts of rules and all epochs of a seed's networks."""
-    if "counting" not in tables:
-        raise NotMeasuredError("no table of counting")
-    rows = [row for row in tables["counting"].where(cell="lstm").records() if row["points"]]
-    if not rows:
-        raise NotMeasuredError("P(close) was measured only at chance and at its ceiling")
-    return {
-        seed: sum(row["points"] * row[name] for row in group) / sum(row["points"] for row in group)
-        for (seed,), group in grouped(rows, ("seed",)).items()
-    }
-
-
 def value(tables: Tables, name: str, count: Count, length: Length) -> Values:
     """A column of the network with this number of rules and this conduit."""
     return {seed: rows[0 if length == "shortest conduit" else -1][name] for seed, rows in _at(tables, count).items()}
-
-
-def figure_2(tables: Tables, name: str) -> Values:
-    """A column of the network of Figure 2, with its length of the conduit and the most rules."""
-    length = tables["networks"].options["figure_2_length"]
-    chosen = {seed: [row for row in rows if row["k"] == length] for seed, rows in _at(tables, "largest n").items()}
-    if not all(chosen.values()):
-        raise NotMeasuredError(f"no conduit of {length} symbols")
-    return {seed: rows[0][name] for seed, rows in chosen.items()}
 
 
 def largest_ratio(tables: Tables, over: str, under: str) -> Values:
