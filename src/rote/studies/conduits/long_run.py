@@ -55,7 +55,7 @@ class LongRunStudy(RulesStudy[PredictabilityConfig]):
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
             "tokens": 4000, "vocabulary": 20, "model.embedding": 8, "model.hidden": 8, "rules": 40, "conduits": 4,
-            "copies": 9, "lengths": (3,), "settings": (UNPREDICTABLE, PREDICTABLE), "others": ("elman",),
+            "copies": 9, "lengths": (JUDGED,), "settings": (UNPREDICTABLE, PREDICTABLE), "others": ("elman",),
             "other_lengths": (3,), "seeds": 2, "training.batch": 5, "training.epochs": 1.0,
             "training.measure_every": 0.5, "training.learning_rate": 5.0, "reading.rules": 4,
             "reading.checked": 2, "reading.gradients": 0,
