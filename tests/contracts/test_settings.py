@@ -127,6 +127,7 @@ def test_a_study_that_asks_for_a_run_twice_is_stopped_before_it_counts_twice(
         ("conduit-frequency", {"others": "", "other_seeds": "3"}, "'others' names no cell"),
         ("conduit-frequency", {"figure_2_length": "5"}, "it is none of 'lengths'"),
         ("conduit-predictability", {"settings": "unpredictable", "copies": "3"}, "not among 'settings'"),
+        ("conduit-procedure", {"training.momentum": "0.5"}, "'momentum' is that of the procedures"),
         ("conduit-predictability", {"training.steps": "3"}, "'training.steps' .* 'training.epochs' says how long"),
         ("tagging", {"training.record_every": "3"}, "'training.record_every' .* 'training.measure_every' says when"),
         ("padding", {"training.steps": "3"}, "'training.steps' .* 'training.epochs' says how long"),

@@ -17,14 +17,25 @@ from rote.laboratory import Study, studies
 from rote.laboratory.perform import performer
 from rote.recipes.trained import recipe_of
 from rote.store import Column, Table
-from rote.studies.conduits import frequency_tables, predictability_tables, rules_tables
+from rote.studies.conduits import (
+    counting_tables,
+    frequency_tables,
+    predictability_tables,
+    procedure_tables,
+    rules_tables,
+)
+from rote.studies.conduits.counting import CountingConfig, CountingStudy
 from rote.studies.conduits.frequency import FrequencyConfig, FrequencyStudy
+from rote.studies.conduits.long_run import LongRunStudy
 from rote.studies.conduits.predictability import PredictabilityConfig, PredictabilityStudy
+from rote.studies.conduits.procedure import ProcedureConfig, ProcedureStudy
 from rote.studies.conduits.rules import RulesConfig, RulesRecipe, setting_of
 from rote.tasks.rules import RulesTask
 
 
-def trained(study: Study[Any], config: RulesConfig) -> list[tuple[RulesRecipe, tuple[int, ...]]]:
+def trained(
+    study: Study[Any], config: RulesConfig | CountingConfig | ProcedureConfig
+) -> list[tuple[RulesRecipe, tuple[int, ...]]]:
     """The recipe and the seeds of every training that a study asks for."""
     trainings = [need.request for job in study.jobs(config) for need in job.needs]
     assert len({request.id for request in trainings}) == len(trainings)
@@ -34,7 +45,7 @@ def trained(study: Study[Any], config: RulesConfig) -> list[tuple[RulesRecipe, t
 class TestJobs:
     def test_together_and_apart_cover_the_same_networks_of_the_grid(self) -> None:
         study = FrequencyStudy()
-        for hidden, programs in ((32, 3 + 3), (200, 72 + 3 * 6)):
+        for hidden, programs in ((32, 3 + 1), (200, 72 + 6)):
             asked = trained(study, study.resolve("quick", {"model.hidden": hidden}))
             networks = [
                 (recipe.cell, task.conduit, task.rules, seed)
@@ -42,7 +53,7 @@ class TestJobs:
                 for task in recipe.tasks
                 for seed in seeds
             ]
-            assert len(networks) == len(set(networks)) == 72 + 3 * 6
+            assert len(networks) == len(set(networks)) == 72 + 6
             assert len(asked) == programs
         assert len(trained(study, study.resolve("paper", {}))) == 35 * 6
 
@@ -83,6 +94,54 @@ class TestJobs:
         with pytest.raises(SettingError, match="corpora of one length"):
             RulesRecipe((RulesTask(tokens=10_000), RulesTask(tokens=20_000)))
 
+    def test_the_long_run_as_published_is_that_of_the_networks_of_figure_3(self) -> None:
+        one, other = (study.jobs(study.resolve("paper", {})) for study in (PredictabilityStudy(), LongRunStudy()))
+        assert [job.request.id for job in one] == [job.request.id for job in other]
+
+    def test_counting_as_published_looks_at_the_networks_of_figure_1(self) -> None:
+        one, other = (study.jobs(study.resolve("paper", {})) for study in (FrequencyStudy(), CountingStudy()))
+        chosen = {job.request.id for job in other}
+        assert len(chosen) == 5 * 6
+        assert chosen < {job.request.id for job in one}
+
+    def test_the_scaled_long_run_is_long_and_has_the_corpora_of_the_scaled_figure_3(self) -> None:
+        (training,) = trained(LongRunStudy(), LongRunStudy().resolve("quick", {}))
+        short = [recipe for recipe, _ in trained(PredictabilityStudy(), PredictabilityStudy().resolve("quick", {}))]
+        recipe, seeds = training
+        assert recipe.training.epochs >= 30
+        assert len(seeds) == 6
+        assert set(recipe.tasks) <= {task for other in short for task in other.tasks}
+        assert {setting_of(task) for task in recipe.tasks} == {"predictable", "unpredictable"}
+
+    def test_both_numbers_of_copies_that_the_text_has_can_be_run(self) -> None:
+        for study in (PredictabilityStudy(), LongRunStudy()):
+            for copies in (100, 1000):
+                asked = trained(study, study.resolve("paper", {"copies": copies, "settings": ("predictable",)}))
+                assert {task.copies for recipe, _ in asked for task in recipe.tasks} == {copies}
+            assert any("copies=100," in text and "copies=1000 " in text for text in study.deviations)
+
+    @pytest.mark.parametrize("preset", ["quick", "paper"])
+    def test_procedures_differ_in_momentum_and_weight_decay_alone(self, preset: str) -> None:
+        study = ProcedureStudy()
+        config = study.resolve(preset, {})
+        plain = config.training
+        asked = {}
+        for recipe, _ in trained(study, config):
+            rest = replace(recipe.training, momentum=0.0, weight_decay=0.0, learning_rate=plain.learning_rate)
+            assert replace(recipe, training=rest) == RulesRecipe(recipe.tasks, config.model, plain)
+            asked[recipe.training.momentum, recipe.training.weight_decay, recipe.training.learning_rate] = recipe.tasks
+        rate = plain.learning_rate
+        expected = {(0, 0, rate), (0.9, 0, rate), (0, 1e-4, rate), (0.9, 1e-4, rate)}
+        assert {key for key in asked if key[2] == rate} == expected
+        ((momentum, decay, smaller),) = asked.keys() - expected
+        assert (momentum, decay, smaller / (1 - momentum)) == (0.9, 0, pytest.approx(rate))  # what a step adds up to
+        assert len(set(asked.values())) == 1
+
+    @pytest.mark.parametrize("wrong", [{"momentum": 0.0}, {"momentum": 1.0}, {"weight_decay": 0.0}])
+    def test_a_procedure_that_would_be_the_published_one_is_refused(self, wrong: dict[str, float]) -> None:
+        with pytest.raises(SettingError):
+            ProcedureConfig(**wrong)
+
     def test_the_tables_name_every_setting_as_it_was_asked_for(self) -> None:
         config = PredictabilityConfig()
         for setting in config.settings:
@@ -90,7 +149,7 @@ class TestJobs:
         assert setting_of(FrequencyConfig(generator="as_published").task(100, 4)) == "random conduits"
 
     def test_the_paper_preset_is_the_published_setting(self) -> None:
-        for name in ("conduit-frequency", "conduit-predictability"):
+        for name in ("conduit-frequency", "conduit-counting", "conduit-predictability", "conduit-long-run"):
             config = studies[name]().resolve("paper", {})
             assert (config.tokens, config.vocabulary, config.model.hidden, config.model.cell) == (
                 10**6,
@@ -132,8 +191,8 @@ class TestJobs:
                         assert to_plain(performer(replace(one.request, config=plain))) == one.request.config
 
 
-def networks(rows: list[dict[str, Any]], **options: Any) -> Tables:
-    return {"networks": Table.make("networks", "", [Column(name) for name in rows[0]], rows, options=options)}
+def networks(rows: list[dict[str, Any]]) -> Tables:
+    return {"networks": Table.make("networks", "", [Column(name) for name in rows[0]], rows)}
 
 
 def outcome(study: Study[Any], claim: str, tables: Tables) -> Verdict:
@@ -158,7 +217,7 @@ class TestClaims:
             for (k, n), time in learned.items()
             for seed in (range(1000, 1000 + seeds) if cell == "lstm" else [1000])
         ]  # fmt: skip
-        return networks(rows, figure_2_length=8)
+        return networks(rows)
 
     def judged(self, claim: str, **changes: Any) -> Verdict:
         return outcome(FrequencyStudy(), claim, self.grid(**changes))
@@ -200,16 +259,27 @@ class TestClaims:
         assert self.judged("conduit-rare-rule").outcome == "contradicted"  # 0.9 and 0.02 are not steady
         assert self.judged("conduit-rare-rule", **steady, end_own=0.1).outcome == "void"
 
-    def test_counting_is_a_rise_in_log_odds_at_the_length_of_figure_2(self) -> None:
-        rising = self.judged("conduit-counting")
-        assert rising.said == "supported"
-        assert rising.parts[0].values[1000] == pytest.approx(math.log(19) - math.log(9))
-        near_one = {"end_open": 1 - 1e-9, "end_whole": 1 - 1e-10}  # in probabilities no rise is to be seen
-        assert self.judged("conduit-counting", **near_one).outcome == "supported"
-        assert self.judged("conduit-counting", end_whole=0.8).outcome == "contradicted"
-        assert "one step early: 0/5" in self.judged("conduit-counting", end_own_early=0.9).said
-        other_length = networks(self.grid()["networks"].records(), figure_2_length=3)
-        assert outcome(FrequencyStudy(), "conduit-counting", other_length).outcome == "not run"
+    def test_counting_is_judged_over_the_counts_that_had_room_and_needs_both_parts(self) -> None:
+        def verdict(**changes: float) -> Verdict:
+            row = {"cell": "lstm", "rise": 0.5, "rise_at_close": -1.0, "timing": 2.0, "end_open": 0.9, "end_whole": 0.8}
+            none = {"points": 0, "rise": None, "timing": None, "rise_at_close": None}
+            rows = [
+                {**row, "n": n, "seed": seed, "points": 3, **values}
+                for seed in range(5)
+                for n, values in ((300, none), (1000, {}), (3000, changes), (9000, {**none, "end_whole": 0.95}))
+            ]
+            rows += [{**row, "cell": "gru", "n": 3000, "seed": seed, "points": 9, "rise": -9.0} for seed in range(5)]
+            return outcome(CountingStudy(), "conduit-counting", networks(rows))
+
+        assert verdict().outcome == "supported"
+        assert set(verdict(rise=1.5).parts[0].values.values()) == {(0.5 + 1.5) / 2}
+        assert verdict(rise=-1.5).outcome == "contradicted"
+        assert verdict(timing=-3.0).outcome == "contradicted"
+        at_end = {finding.label: finding for finding in verdict().findings}
+        (last,) = (finding for label, finding in at_end.items() if "at the end" in label)
+        assert last.values[0] == pytest.approx(math.log(19) - math.log(9))  # of the largest n
+        flat = verdict(points=0, rise=None, timing=None, rise_at_close=None)
+        assert flat.parts[0].values == dict.fromkeys(range(5), 0.5)
 
     def settings(self, **changes: Any) -> Tables:
         """The predictable setting is ahead early and behind late, through familiar conduits more than others."""
@@ -248,15 +318,53 @@ class TestClaims:
         assert only.outcome == "supported"  # the other never learns it
         assert self.after("conduit-early-help", learned=lambda *_: None).outcome == "void"
 
+    def late(self, **changes: Any) -> Verdict:
+        return outcome(LongRunStudy(), "conduit-late-harm", self.settings(**changes))
+
     def test_late_harm_is_judged_in_log_odds_and_told_apart_from_that_of_the_generator(self) -> None:
-        assert self.after("conduit-late-harm").said == "supported"
-        near_one = self.after(
-            "conduit-late-harm", open=lambda setting, *_: 1 - (1e-8 if setting == "predictable" else 1e-9)
-        )
+        assert self.late().said == "supported"
+        near_one = self.late(open=lambda setting, *_: 1 - (1e-8 if setting == "predictable" else 1e-9))
         assert near_one.outcome == "supported"
-        assert self.after("conduit-late-harm", open=lambda *_: 0.9).outcome == "contradicted"
-        defect = self.after("conduit-late-harm", own=lambda setting, *_: 0.5 if "published" in setting else 0.9)
+        assert self.late(open=lambda *_: 0.9).outcome == "contradicted"
+        shorter = self.late(open=lambda setting, kind, k: 0.7 if (setting, k) == ("predictable", 8) else 0.9)
+        assert shorter.outcome == "supported"  # the longer conduit decides
+        defect = self.late(own=lambda setting, *_: 0.5 if "published" in setting else 0.9)
         assert defect.said.startswith("supported, but The author's generator adds no harm")
+        assert self.after("conduit-generator").outcome == "contradicted"
+        by_itself = self.after("conduit-generator", own=lambda setting, *_: 0.5 if "published" in setting else 0.9)
+        assert by_itself.outcome == "supported"
+
+    def test_late_harm_is_no_test_where_the_predictable_setting_had_no_time_to_learn(self) -> None:
+        def learned(setting: str, kind: str, k: int) -> float | None:
+            return None if (setting, kind, k) == ("predictable", "training", 8) else 4.0
+
+        assert self.late(learned=learned).outcome == "void"
+        unseen = self.late(learned=lambda setting, kind, k: None if kind == "unseen" else 8.0)
+        assert unseen.outcome == "supported"  # at the last epoch is in time; unseen conduits are what is judged
+
+    def procedures(self, **epochs: float | None) -> Tables:
+        names = {
+            "plain": "as published", "momentum": "momentum", "decay": "weight decay",
+            "both": "momentum and weight decay", "same": "momentum, same step",
+        }  # fmt: skip
+        times = {"plain": 1.0, "momentum": None, "decay": 1.5, "both": 2.0, **epochs}
+        rows = [
+            {"procedure": names[name], "seed": seed, "epoch": 4.0, "learned": time}
+            for name, time in times.items()
+            for seed in range(5)
+        ]
+        return networks(rows)
+
+    def test_each_procedure_must_be_slower_than_the_published_one(self) -> None:
+        def verdict(**epochs: float | None) -> Verdict:
+            return outcome(ProcedureStudy(), "conduit-procedure-slows", self.procedures(**epochs))
+
+        assert verdict(same=2.0).said == "supported"
+        assert procedure_tables.delay(self.procedures(), "momentum and weight decay") == dict.fromkeys(range(5), 1.0)
+        for name in ("momentum", "decay", "both"):
+            assert verdict(**{name: 1.0}).outcome == "contradicted"  # as fast is not slower
+        assert verdict(same=1.0).said.startswith("supported, but It is momentum that slows")
+        assert verdict(plain=None).outcome == "void"
 
     def test_a_gradient_that_unseen_conduits_carry_as_well_is_not_the_conduits(self) -> None:
         assert self.after("conduit-gradient").said == "supported"
@@ -278,6 +386,45 @@ class TestSummary:
 
     def test_learning_time_is_the_first_epoch_above_one_half(self) -> None:
         assert list(rules_tables.learning_times(self.rows()).values()) == [2.0, None]
+
+    def test_what_has_room_lies_between_chance_and_ceiling_and_neither_of_two_readings_is_favored(self) -> None:
+        room = counting_tables.has_room
+        for one, other, has in (
+            (0.5, 0.5, True), (0.02, 0.02, False), (0.039, 0.039, False), (0.041, 0.041, True), (0.995, 0.995, False),
+            (1 - 1e-9, 0.9, False), (0.999, 0.9, True), (1.0, 0.5, False),
+        ):  # fmt: skip
+            assert room(one, other, 0.02) is room(other, one, 0.02) is has
+
+    def test_what_the_conduit_adds_is_a_mean_over_the_epochs_with_room(self) -> None:
+        def odds(p: float) -> float:
+            return math.log(p / (1 - p))
+
+        def row(epoch: float, opened: float, whole: float, own: float, early: float) -> dict[str, Any]:
+            read = {"open": opened, "whole": whole, "open_at_close": whole, "whole_at_close": opened}
+            labels = {"cell": "lstm", "k": 8, "n": 9, "seed": 0, "epoch": epoch, "error": 0.0, "growth": 1.0}
+            return {**labels, **read, "own": own, "own_early": early}
+
+        rows = [
+            row(0, 0.02, 0.02, 0.02, 0.02), row(1, 0.3, 0.4, 0.5, 0.2), row(2, 0.8, 0.6, 0.9, 0.1),
+            row(3, 1.0, 0.9999, 1.0, 0.0),
+        ]  # fmt: skip
+        (found,) = counting_tables.counted(rows).records()
+        rise = (odds(0.4) - odds(0.3) + odds(0.6) - odds(0.8)) / 2
+        assert found["points"] == 2
+        assert found["rise"] == pytest.approx(rise)
+        assert found["rise_at_close"] == pytest.approx(-rise)
+        assert found["timing"] == pytest.approx((odds(0.5) - odds(0.2) + odds(0.9) - odds(0.1)) / 2)
+        assert (found["end_open"], found["end_whole"]) == (1.0, 0.9999)
+
+    def test_a_procedure_has_learned_where_the_log_odds_pass_zero(self) -> None:
+        def time(*values: float) -> float | None:
+            return procedure_tables._time([{"epoch": 0.5 * i, "open": value} for i, value in enumerate(values)], "open")
+
+        assert time(0.02, 0.2, 0.8, 0.9) == pytest.approx(0.75)  # log odds -a and a
+        assert time(0.02, 0.1, 0.9**2 / (0.9**2 + 0.1**2)) == pytest.approx(0.5 + 0.5 / 3)  # -a and 2 a
+        assert time(0.02, 0.2, 1.0) == 0.5  # as soon as can be
+        assert time(0.02, 0.5, 0.5) is None
+        assert time(0.1, 0.9, 0.1, 0.9) == pytest.approx(0.25)  # the first time
 
     def test_an_epoch_that_was_not_measured_is_the_one_before_it(self) -> None:
         assert [row["open"] for row in rules_tables.at_epoch(self.rows(), 2.5)] == [0.6, 0.3]

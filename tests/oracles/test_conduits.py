@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import rote
+from rote.analyses.jacobians import product_norm
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig, SequenceModel, StackedLanguageModel
 from rote.recipes import Trained
@@ -57,6 +58,17 @@ def model_and_windows(cell: str, k: int = 3) -> tuple[SequenceModel, Windows]:
     tokens = torch.from_numpy(np.concatenate([context, np.concatenate(parts)], axis=1))
     model = StackedLanguageModel(task.symbols, replace(SMALL, cell=cell, limit=1.0), [1], torch.float64)
     return model.replica(0), Windows(tokens, 4, task.close, KINDS)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman", "nested_lstm"])
+def test_the_norm_of_a_product_of_jacobians_is_that_of_the_whole_gradient_flow(cell: str) -> None:
+    model, windows = model_and_windows(cell)
+    rule = windows.tokens[:, windows.context :]
+    unit = model.recurrent.cell(0, 0)
+    for at in (0, 1, 3):
+        flow = rote.gradient_flow(model, rule, at)
+        alone = product_norm(unit, model.embed(rule), unit.zero_state(len(rule)), at)
+        assert torch.equal(alone, flow.products[0][:, 0])
 
 
 class TestPasses:

@@ -53,11 +53,12 @@ def packed(values, sizes):
     return torch.cat([values[:size, step] for step, size in enumerate(sizes)])
 
 
-@pytest.mark.parametrize("lengths", [(6, 4, 4, 1), (1,), (3, 3)])
-def test_the_kernel_equals_nn_lstm(lengths):
+@pytest.mark.parametrize("units", [5, 65])  # products are made in two ways
+@pytest.mark.parametrize("lengths", [(6, 4, 4, 1), (1,), (3, 3), (2, 2, 2, 2, 1)])
+def test_the_kernel_equals_nn_lstm(lengths, units):
     """Hidden states and all gradients, for two replicas on rows that end at different steps."""
     torch.manual_seed(0)
-    symbols, units, rows, double = 4, 5, len(lengths), {"dtype": torch.float64}
+    symbols, rows, double = 4, len(lengths), {"dtype": torch.float64}
     sizes = [sum(length > step for length in lengths) for step in range(max(lengths))]
     layers = [nn.LSTM(3, units, batch_first=True, **double) for _ in range(2)]
     vectors = torch.randn(2, symbols, 3, **double)

@@ -24,7 +24,7 @@ def table(figure: str, **axes: tuple[Any, ...]) -> Table:
         rows = [{**row, name: value} for row in rows for value in values]
     for number, row in enumerate(rows):
         value = 0.1 + 0.8 * number / len(rows)
-        interval = {} if row["cell"] == "gru" else {"low": value - 0.05, "high": value + 0.05}
+        interval = {} if row.get("cell") == "gru" else {"low": value - 0.05, "high": value + 0.05}
         row.update({"mean": value, "low": None, "high": None, **interval})
     columns = [Column(name, role="label") for name in axes] + [Column(name) for name in ("mean", "low", "high")]
     return Table.make(figure, "The title", columns, rows, figure=figure, place="Figure 9", note="The note.")
@@ -39,6 +39,9 @@ SAMPLES = {
         table("conduit-training", cell=CELLS, k=(2, 8), n=(100, 1000), epoch=EPOCHS, measure=("open symbol", "own")),
         table("conduit-predictability", cell=CELLS, setting=SETTINGS, k=(4, 8), epoch=EPOCHS),
         table("conduit-own", cell=CELLS, setting=SETTINGS, kind=KINDS, k=(4, 8), epoch=EPOCHS),
+        table(
+            "conduit-procedure", procedure=("as published", "momentum"), epoch=EPOCHS, measure=("open symbol", "own")
+        ),
         table(
             "conduit-gradients", cell=CELLS, setting=SETTINGS, kind=KINDS, k=(4, 8), epoch=EPOCHS, measure=("a", "b")
         ),
@@ -70,7 +73,7 @@ def test_is_the_same_to_the_byte_each_time(name: str) -> None:
 def test_says_what_a_table_lacks(name: str) -> None:
     whole = SAMPLES[name]
     short = replace(whole, columns=whole.columns[1:], rows=tuple(row[1:] for row in whole.rows))
-    with pytest.raises(UsageError, match="lacks cell"):
+    with pytest.raises(UsageError, match=f"lacks {whole.columns[0].name}"):
         draw(short)
     with pytest.raises(UsageError, match="no rows"):
         draw(replace(whole, rows=()))

@@ -46,6 +46,23 @@ def chain_norms(
     return steps, torch.cat([product for _, product in made]) * inside
 
 
+@torch.no_grad()
+def product_norm(
+    cell: Cell, inputs: Float[Tensor, "batch time input"], initial: State, at: int
+) -> Float[Tensor, " batch"]:
+    """The spectral norm of d state_at / d state_0: of all that ``chain_norms`` gives this one number, at a fraction of
+    its cost, most of which is norms."""
+    count, made = _sequences(cell), []
+    for first in range(0, len(inputs), count):
+        rows = slice(first, first + count)
+        run = record_layer(cell, inputs[rows], tuple(value[rows] for value in initial), None, False)
+        blocks = _identity(run.hidden, run.cell.state_sizes)
+        for t in range(at, 0, -1):
+            blocks = _pulled(run.steps[t], blocks)
+        made.append(norms_of(_matrices(blocks))[0])
+    return torch.cat(made)
+
+
 def jacobian_numbers(cell: Cell, batch: int) -> int:
     """How many numbers ``chain_norms`` holds at once."""
     return AT_ONCE * min(batch, _sequences(cell)) * sum(cell.state_sizes) ** 2

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rote.cells.packed_steps import before, bend, doubled, looked_up, one_and_two, pieces, table_gradient
+from rote.cells.packed_steps import (
+    add_product,
+    beginning_with,
+    begun,
+    bend,
+    doubled,
+    looked_up,
+    one_and_two,
+    pieces,
+    table_gradient,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -38,7 +48,9 @@ class _LSTM(torch.autograd.Function):
         ctx: Any, table: Tensor, entries: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor, sizes: tuple[int, ...]
     ) -> tuple[Tensor, Tensor]:
         gates = looked_up(doubled(table, -1), entries)
-        states, memory, bent = (hidden.new_empty(*entries.shape, hidden.shape[-1]) for _ in range(3))
+        bent = hidden.new_empty(*entries.shape, hidden.shape[-1])
+        rooms = [beginning_with(first, entries.shape[1]) for first in (hidden, cell)]
+        states, memory = (room[:, hidden.shape[1] :] for room in rooms)
         across, h, c = doubled(weight, -2).mT.contiguous(), hidden, cell
         numbers = one_and_two(hidden)
         for now, (i, f, g, o), h_now, c_now, bent_now in zip(
@@ -48,21 +60,21 @@ class _LSTM(torch.autograd.Function):
             strict=True,
         ):
             rows = now.shape[1]
-            now.baddbmm_(h[:, :rows], across).sigmoid_()
+            add_product(now, h[:, :rows], across).sigmoid_()
             c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g, value=2).sub_(i)  # f c + i (2 g - 1)
             h = torch.mul(o, bend(c, bent_now, *numbers), out=h_now)
-        ctx.save_for_backward(entries, weight, hidden, cell, states)
-        ctx.kept, ctx.sizes, ctx.entries = (gates, memory, bent), sizes, len(table)
+        ctx.save_for_backward(entries, weight)
+        ctx.kept, ctx.sizes, ctx.entries = (gates, *rooms, bent), sizes, len(table)
         end = c.clone()
         ctx.mark_non_differentiable(end)
         return states, end
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
-        entries, weight, hidden, cell, states = ctx.saved_tensors
-        gates, memory, bent = ctx.kept
-        earlier = before(memory, cell, ctx.sizes)
-        dh, dc = torch.zeros_like(hidden), torch.zeros_like(cell)
+        entries, weight = ctx.saved_tensors
+        gates, states, memory, bent = ctx.kept
+        earlier, rows = begun(memory, ctx.sizes), memory.shape[1] - gates.shape[1]
+        dh, dc = (memory.new_zeros(len(memory), rows, memory.shape[2]) for _ in range(2))
         for first, end, sizes in reversed(list(pieces(ctx.sizes, gates))):
             changes = gates[:, first:end]
             slope_by_cell, forget = slopes(changes, earlier[:, first:end], bent[:, first:end])
@@ -77,7 +89,7 @@ class _LSTM(torch.autograd.Function):
                 by_hidden.mul_(dh_now)
                 dc_now.mul_(f)
                 torch.bmm(change, weight, out=dh_now)
-        d_weight = torch.bmm(gates.mT, before(states, hidden, ctx.sizes))
+        d_weight = torch.bmm(gates.mT, begun(states, ctx.sizes))
         return table_gradient(gates, entries, ctx.entries), None, d_weight, dh, dc, None
 
 

@@ -62,6 +62,14 @@ def conduit_own(table: Table) -> Figure:
     return Figure(chart, {"rows": rows}, describe(table))
 
 
+@figures.register("conduit-procedure")
+def conduit_procedure(table: Table) -> Figure:
+    """P(close) over training, a line for each procedure of training."""
+    rows = columns_of(table, "procedure", "epoch", "measure", *BAND)
+    chart = _curves(rows, x="epoch", title="epochs", color="procedure", column="measure")
+    return Figure(chart, {"rows": rows}, describe(table))
+
+
 @figures.register("conduit-gradients")
 def conduit_gradients(table: Table) -> Figure:
     """What of the loss at the close symbol reaches the open symbol, over training, of the first cell of the table."""

@@ -17,7 +17,7 @@ from rote.laboratory import studies
 from rote.store import Table
 from rote.studies.conduits import frequency_tables as measure
 from rote.studies.conduits import published
-from rote.studies.conduits.rules import NO_OTHERS, RulesConfig, RulesMeasurement, RulesStudy
+from rote.studies.conduits.rules import NO_OTHERS, PAIRS, RulesConfig, RulesMeasurement, RulesStudy, recurring
 from rote.studies.conduits.rules_tables import LEARNED
 from rote.tasks.rules import Generator, RulesTask
 
@@ -65,10 +65,6 @@ def _rare(column: str, length: measure.Length) -> PerSeed:
     return measured(measure.value, column, "smallest n", length)
 
 
-def _figure_2(column: str) -> PerSeed:
-    return measured(measure.figure_2, column)
-
-
 @studies.register("conduit-frequency")
 class FrequencyStudy(RulesStudy[FrequencyConfig]):
     """How often must a rule occur before a language model learns it, and which part of it is what counts?"""
@@ -93,8 +89,11 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
         "before the close symbol, where it is predicted. The author's program reads one step later, where it is the "
         "input; both are measured (reading.at, reading.bias choose), and 10 symbols of context stand before a rule.",
         "The corpora are clean: no rule is overwritten (generator=as_published for the author's program).",
-        "Preset quick is scaled down: 100 000 tokens over 50 types, 32 units, batch 5, learning rate 5, 4 epochs. "
-        "Elman, GRU and Nested LSTM, which the source does not have, with fewer settings and seeds.",
+        f"Preset quick is scaled down: {SCALED['tokens']:,} tokens over {SCALED['vocabulary']} types, "
+        f"{SCALED['model.hidden']} units, batch 5, learning rate 5, 4 epochs, after which both figures are shown. A "
+        f"pair of symbols then stands {recurring(100_000, 50)} times in the corpus by chance, {PAIRS} in the published "
+        "one, and a conduit of two symbols is nowhere new. The Elman network, which the source does not have, with "
+        "fewer settings and one seed; GRU and Nested LSTM with others=elman,gru,nested_lstm.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {
@@ -104,7 +103,7 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
         },
         "quick": {
             **SCALED, "counts": (100, 300, 1000, 3000), "lengths": (2, 4, 8), "training.epochs": 4.0,
-            "training.measure_every": 0.5, "others": ("elman", "gru", "nested_lstm"), "other_counts": (1000, 3000),
+            "training.measure_every": 0.5, "others": ("elman",), "other_counts": (1000, 3000),
             "figure_1_epoch": 4.0,
         },
         "paper": {},
@@ -196,28 +195,6 @@ class FrequencyStudy(RulesStudy[FrequencyConfig]):
             remark="Steady is taken as a factor of less than two: to learn a rule raises P(close) by a factor of about "
             "the number of symbols. Where the shortest rule is not learned in part, every probability is that of "
             "chance, and this is no test.",
-        ),
-        Claim(
-            "conduit-counting", "conduits", "Section 4.1, Figure 2",
-            "Together with the open symbol the conduit raises the probability: the network counts.",
-            published.COUNTING,
-            (
-                Assertion(
-                    "Log odds of close from open symbol and conduit minus from the open symbol alone, largest n",
-                    _figure_2("end_whole").log_odds() - _figure_2("end_open").log_odds(), above(0),
-                ),
-                Assertion(
-                    "The network's own P(close) at its step minus one step early",
-                    _figure_2("end_own") - _figure_2("end_own_early"), above(0), role="rival",
-                ),
-                Assertion(
-                    "The first as published: read where close is the input",
-                    _figure_2("end_whole_at_close").log_odds() - _figure_2("end_open_at_close").log_odds(), above(0),
-                    role="report",
-                ),
-            ),
-            remark="Log odds, because probabilities near 1 leave no room for a rise. The rival is what counting would "
-            "have to show whatever the decomposition says: a close symbol at its step and not before it.",
         ),
         Claim(
             "conduit-error", "conduits", "Section 4",

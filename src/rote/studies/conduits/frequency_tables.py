@@ -84,8 +84,7 @@ def _networks(config: FrequencyConfig, measures: list[Row], corpora: list[Row]) 
         Column("error_float32", "the same at the end, in float32"),
         shared.GROWTH,
     )
-    options = {"figure_2_length": config.figure_2_length}
-    return Table.make("networks", "Every network", columns, rows, details=True, options=options)
+    return Table.make("networks", "Every network", columns, rows, details=True)
 
 
 def _outcome(networks: Table, epoch: float, note: str) -> Table:
@@ -114,15 +113,6 @@ def _prefixes(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
 def value(tables: Tables, name: str, count: Count, length: Length) -> Values:
     """A column of the network with this number of rules and this conduit."""
     return {seed: rows[0 if length == "shortest conduit" else -1][name] for seed, rows in _at(tables, count).items()}
-
-
-def figure_2(tables: Tables, name: str) -> Values:
-    """A column of the network of Figure 2, with its length of the conduit and the most rules."""
-    length = tables["networks"].options["figure_2_length"]
-    chosen = {seed: [row for row in rows if row["k"] == length] for seed, rows in _at(tables, "largest n").items()}
-    if not all(chosen.values()):
-        raise NotMeasuredError(f"no conduit of {length} symbols")
-    return {seed: rows[0][name] for seed, rows in chosen.items()}
 
 
 def largest_ratio(tables: Tables, over: str, under: str) -> Values:

@@ -30,6 +30,12 @@ def all_tables(config: PredictabilityConfig, measured: Mapping[str, Table]) -> l
     note = shared.seeds_note(config.model.cell, config.seeds, config.others, config.other_seeds)
     curve = (shared.CELL, SETTING, shared.LENGTH, shared.EPOCH, MEASURE, *BAND)
     by_kind = (shared.CELL, SETTING, shared.KIND, shared.LENGTH, shared.EPOCH, MEASURE, *BAND)
+    gradients = Table.make(
+        "gradients", "How the loss at the close symbol reaches the open symbol", by_kind,
+        shared.bands(measures, ("cell", "setting", "kind", "k", "epoch"), GRADIENTS, None),
+        place="Section 1", figure="conduit-gradients", details=True,
+        note=f"log10 of norms, through the conduit. Bands: 95 % intervals. {note}",
+    )  # fmt: skip
     return [
         _outcome(networks, corpora, config.training.epochs, note),
         Table.make(
@@ -42,12 +48,7 @@ def all_tables(config: PredictabilityConfig, measured: Mapping[str, Table]) -> l
             shared.bands(measures, ("cell", "setting", "kind", "k", "epoch"), {"own": "the whole network"}),
             place="Section 4.2", figure="conduit-own", details=True, note=f"Bands: 95 % intervals. {note}",
         ),
-        Table.make(
-            "gradients", "How the loss at the close symbol reaches the open symbol", by_kind,
-            shared.bands(measures, ("cell", "setting", "kind", "k", "epoch"), GRADIENTS, None),
-            place="Section 1", figure="conduit-gradients", details=True,
-            note=f"log10 of norms, through the conduit. Bands: 95 % intervals. {note}",
-        ),
+        *([gradients] if gradients.rows else []),
         shared.variants(_sorted(config, measured["variants"]), ("cell", "setting", "k"), note),
         networks,
     ]  # fmt: skip
@@ -121,6 +122,13 @@ def learned(tables: Tables, k: int) -> Values:
     one, other = (_times(tables, setting, k, "learned", "unseen") for setting in ("unpredictable", "predictable"))
     (epochs,) = {row["epoch"] for row in tables["networks"].records()}
     return {seed: 2 ** min(time, other[seed]) / epochs for seed, time in one.items()}
+
+
+def learned_in(tables: Tables, setting: str, k: int, kind: str) -> Values:
+    """The share of training after which the rule is learned in one setting; infinite where it is not."""
+    times = _times(tables, setting, k, "learned", kind)
+    (epochs,) = {row["epoch"] for row in tables["networks"].records()}
+    return {seed: 2**time / epochs for seed, time in times.items()}
 
 
 def _times(tables: Tables, setting: str, k: int, column: str, kind: str) -> Values:

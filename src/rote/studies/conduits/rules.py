@@ -60,6 +60,14 @@ class Passes(EpochTraining):
         return truncated_updates(examples, self.batch, self.bptt)
 
 
+def recurring(tokens: int, vocabulary: int) -> str:
+    """How often a pair of symbols stands in uniform noise."""
+    return f"{tokens / vocabulary**2:g}"
+
+
+PAIRS = recurring(published.TOKENS, published.VOCABULARY)
+
+
 def rule_names(task: RulesTask) -> tuple[str, ...]:
     """The names of the symbols; fillers are numbers."""
     named = {task.open: OPEN, task.close: CLOSE}
@@ -107,7 +115,9 @@ class RulesRecipe(Recipe):
     def label(self) -> str:
         named = [(setting_of(task), f"{task.conduit}", f"{task.rules}") for task in self.tasks]
         setting, k, n = (" and ".join(dict.fromkeys(names)) for names in zip(*named, strict=True))
-        return f"{self.model.cell}, {setting}, k = {k}, n = {n}"
+        extra = {"momentum": self.training.momentum, "weight decay": self.training.weight_decay}
+        beside = "".join(f", {name} {value:g}" for name, value in extra.items() if value)
+        return f"{self.model.cell}, {setting}, k = {k}, n = {n}{beside}"
 
     def measured(self) -> dict[int, float]:
         """The updates after which the weights are kept, with their epochs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,10 @@ GROWTH = Column("growth", "largest part over the largest state over training; ab
 def key_of(row: Row) -> tuple[Any, ...]:
     """Which network, tested with which kind of conduits."""
     return tuple(row[name] for name in NETWORK)
+
+
+def log_odds(probability: float) -> float:
+    return math.inf if probability >= 1 else math.log(probability / (1 - probability))
 
 
 def band(values: Sequence[float | None]) -> Row:

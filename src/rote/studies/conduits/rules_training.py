@@ -18,6 +18,7 @@ from torch import Tensor
 
 from rote.analyses import decompose, gradient_flow
 from rote.analyses.decomposition import Parts
+from rote.analyses.jacobians import product_norm
 from rote.laboratory.aggregate import Row
 from rote.models import SequenceModel, StackedLanguageModel
 from rote.store import Column, Table
@@ -250,14 +251,16 @@ def gradients(model: SequenceModel, windows: Windows, rules: int) -> list[Row]:
     """
     some = windows.some(rules)
     context, rule = some.tokens[:, : some.context], some.tokens[:, some.context : -1]
-    initial = None
+    cell = model.recurrent.cell(0, 0)
+    initial = [cell.zero_state(len(rule))]
     if some.context:
         with torch.no_grad():
             _, initial = model.recurrent(model.embed(context))
     targets = torch.full((len(rule),), some.close, device=rule.device)
-    flow = gradient_flow(model, rule, some.conduit, targets=targets, initial=initial)
+    flow = gradient_flow(model, rule, some.conduit, targets=targets, initial=initial, jacobians=False)
+    product = product_norm(cell, model.embed(rule), initial[0], some.conduit)
     hidden = flow.states[0]["hidden"]
-    return some.means(jacobians=flow.products[0][:, 0].log10(), carried=(hidden[:, 0] / hidden[:, -1]).log10())
+    return some.means(jacobians=product.log10(), carried=(hidden[:, 0] / hidden[:, -1]).log10())
 
 
 def _parts(model: SequenceModel, windows: Windows, bias: BiasRule) -> Parts:
