@@ -130,7 +130,8 @@ def connected(inside: InsideModel) -> list[Row]:
 def polarity(weight: Tensor, side: str) -> Tensor:
     """|sum| / sum of absolute weights of each neuron, received ("in") or sent ("out")."""
     axis = 1 if side == "in" else 0
-    return weight.sum(axis).abs() / weight.abs().sum(axis)
+    share: Tensor = weight.sum(axis).abs() / weight.abs().sum(axis)
+    return share
 
 
 def strongly_connected(graph: NeuronGraph, side: str) -> Tensor:
@@ -138,7 +139,7 @@ def strongly_connected(graph: NeuronGraph, side: str) -> Tensor:
     degree, strength = getattr(graph, f"{side}_degree"), getattr(graph, f"strength_{side}")
     order = strength.argsort(descending=True, stable=True)
     order = order[degree[order].argsort(descending=True, stable=True)]
-    chosen = order[: max(1, round(STRONG_UNITS * len(order)))]
+    chosen: Tensor = order[: max(1, round(STRONG_UNITS * len(order)))]
     return chosen[degree[chosen] > 0]
 
 

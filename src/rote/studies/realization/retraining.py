@@ -35,6 +35,14 @@ COMPONENTS: dict[str, tuple[str, ...]] = {  # beginnings of the names of their p
     "decoder W_hh": ("decoder.cell.weight_hh",),
 }
 EXCHANGED = tuple(COMPONENTS)[1:]
+PIECES: dict[str, tuple[str, ...]] = {  # of the decoder, whose extent the source leaves open
+    "attention": ("decoder.attention",),
+    "recurrent part": ("decoder.cell",),
+    "readout": ("decoder.readout",),
+    "decoder without attention": (
+        "decoder.embedding", "decoder.cell", "decoder.focus", "decoder.focus_other", "decoder.readout",
+    ),
+}  # fmt: skip
 STRENGTHS = ("edges", "mean", "max")  # what strong may mean
 PRUNED = (*STRENGTHS, "random", "none")  # by what the kept neurons are chosen; none: nothing is cut
 
@@ -102,7 +110,7 @@ class ExchangeRecipe(RetrainedRecipe):
     component: str = "encoder"  # of the model of the other kind and the same seed
 
     def __post_init__(self) -> None:
-        one_of("component", self.component, tuple(COMPONENTS))
+        one_of("component", self.component, (*COMPONENTS, *PIECES))
 
     @property
     def trial(self) -> tuple[str, str]:
@@ -111,7 +119,7 @@ class ExchangeRecipe(RetrainedRecipe):
     def changed(self, models: Mapping[str, EncoderDecoder], seeds: Sequence[int]) -> EncoderDecoder:
         from rote.studies.realization.surgery_training import exchanged
 
-        return exchanged(models, self.kind, COMPONENTS[self.component])
+        return exchanged(models, self.kind, (COMPONENTS | PIECES)[self.component])
 
 
 @recipes.register("lookup-pruning")

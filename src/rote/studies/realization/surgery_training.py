@@ -40,9 +40,12 @@ def make_retraining(recipe: RetrainedRecipe, model: EncoderDecoder, seeds: Seque
 
 
 def exchanged(models: Mapping[str, EncoderDecoder], kind: str, parts: Sequence[str]) -> EncoderDecoder:
-    """Models of one kind with parts of the other's, seed by seed; these do not take part in training."""
+    """Models of one kind with those parts of the other's that they have, seed by seed; these do not take part in
+    training."""
     (other,) = set(KINDS) - {kind}
-    return substitute(models[kind], parts, models[other]) if parts else models[kind]
+    names = [name for name, _ in models[kind].named_parameters()]
+    known = [part for part in parts if any(name == part or name.startswith(f"{part}.") for name in names)]
+    return substitute(models[kind], known, models[other]) if parts else models[kind]
 
 
 def kept_neurons(
