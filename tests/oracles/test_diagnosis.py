@@ -155,7 +155,7 @@ def test_without_a_penalty_the_weights_are_those_that_explain_the_labels_best() 
     values, labels = three_classes()
     assert diagnose(values, labels, splits=1).coefficients.abs().sum() < 20
     probe = diagnose(values, labels, splits=1, regularization=math.inf)
-    training, test = next(ShuffleSplit(1, test_size=0.1, random_state=0).split(values))
+    training, _ = next(ShuffleSplit(1, test_size=0.1, random_state=0).split(values))
     logits = values[training].numpy() @ probe.coefficients.numpy().T
     x = torch.cat([values[training], torch.ones(len(training), 1, dtype=torch.double)], 1)
     weights = torch.zeros(3, 7, dtype=torch.double, requires_grad=True)

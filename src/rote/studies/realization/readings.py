@@ -27,18 +27,20 @@ class ReadingsMeasurement(Measurement):
     source = published.SOURCE
     splits: int = 5  # random divisions of the samples into training and test, for each classifier
     divisions: int = 3  # of which each gives groups of its own, to compare them
+    gate_groups: bool = True  # look also for the functional groups of the decoder's gates
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.realization.readings_measures import read
 
         (seed,) = run.request.seeds
-        return measure.run_tables(read(trained, seed, self.splits, self.divisions, progress))
+        return measure.run_tables(read(trained, seed, self.splits, self.divisions, self.gate_groups, progress))
 
 
 @dataclass(frozen=True)
 class ReadingsConfig(LookupConfig):
     splits: int = 5  # random divisions of the samples into training and test, for each classifier
     divisions: int = 3  # of which each gives groups of its own, to compare them
+    gate_groups: bool = True  # look also for the functional groups of the decoder's gates
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,12 +74,14 @@ class LookupReadingsStudy(Study[ReadingsConfig]):
         "Weights are PyTorch's, as in the authors' code. By the equations of the text the update gate has the opposite "
         "sign, and opposite signs in the two gates would be equal ones.",
         "Samples: all rows, as in lookup-inside; time steps include the final dot.",
-        "quick: models of 192 units as in lookup-accuracy, one division of the samples instead of five.",
+        "quick: models of 192 units as in lookup-accuracy, one division of the samples instead of five (two to compare "
+        "groups), and of gates only what all units tell: gate_groups=true looks for their groups.",
     )
     claims = CLAIMS
+    optional = ("gate_groups",)
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {**SMOKE, "splits": 1, "divisions": 2},
-        "quick": {**QUICK, "splits": 1},
+        "quick": {**QUICK, "splits": 1, "divisions": 2, "gate_groups": False},
         "paper": {},
     }
     fixed: ClassVar[Mapping[str, str]] = {"task.longer": "only lookup-accuracy measures longer compositions."}
@@ -88,7 +92,7 @@ class LookupReadingsStudy(Study[ReadingsConfig]):
         guided = config.guided(config.model.cell)
         trained = zip(*(recipe.jobs(config.seed_numbers) for recipe in (guided.baseline(), guided)), strict=True)
         return [
-            ReadingsMeasurement(config.splits, config.divisions).of(*both, seeds=(seed,))
+            ReadingsMeasurement(config.splits, config.divisions, config.gate_groups).of(*both, seeds=(seed,))
             for both in trained
             for seed in both[0].request.seeds
         ]

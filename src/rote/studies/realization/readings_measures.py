@@ -27,10 +27,18 @@ if TYPE_CHECKING:
 PENALTIES = {"none": math.inf, "L2": 1.0}  # of the text, and of the authors' code
 SIDES = {"encoder": "in", "decoder": "out"}  # where section 3.2 sees strongly connected neurons: they receive, or send
 BY_WEIGHT: Ranking = "corrected"
+WAYS: dict[
+    str, tuple[tuple[str, tuple[Ranking, ...]], ...]
+] = {  # what is told -> penalties, with rankings of the units
+    "table": (("none", RANKINGS), ("L2", (BY_WEIGHT,))),
+    "time step": (("none", (BY_WEIGHT, "as_published")), ("L2", (BY_WEIGHT,))),
+    "gate": (("none", (BY_WEIGHT,)),),
+}
+TINY = 1e-9  # a share of the accuracy that one unit reaches
 
 
 def read(
-    trained: Sequence[Trained], seed: int, splits: int, divisions: int, progress: Progress
+    trained: Sequence[Trained], seed: int, splits: int, divisions: int, gate_groups: bool, progress: Progress
 ) -> dict[str, list[Row]]:
     """Table -> what it says of the models of a seed."""
     rows: dict[str, list[Row]] = {"probes": [], "shapley": [], "connected": [], "opposite": []}
@@ -39,7 +47,7 @@ def read(
         recipe = models.recipe
         inside = InsideModel(cast(EncoderDecoder, models.network(models.seeds.index(seed)).model), recipe.task)
         seen = {
-            "probes": probes(inside, splits, seed),
+            "probes": probes(inside, splits, gate_groups, seed),
             "shapley": shapley(inside, divisions, seed),
             "connected": connected(inside),
             "opposite": opposite(inside),
@@ -64,22 +72,21 @@ def asked(inside: InsideModel) -> list[tuple[str, str, Tensor, Any]]:
     ]
 
 
-def probes(inside: InsideModel, splits: int, seed: int) -> list[Row]:
-    """Tables 2 and 3 without a penalty, as the text has them. Of the encoder's state also with that of the authors'
-    code and with every ranking; of gates, whose groups are large and take long to find, lookup-inside has these."""
+def probes(inside: InsideModel, splits: int, gate_groups: bool, seed: int) -> list[Row]:
+    """Tables 2 and 3 without a penalty, as the text has them, and of the encoder's state with that of the authors' code
+    beside it; lookup-inside has all of them with the latter. ``gate_groups``: look also for the groups of the gates,
+    which are large and take long to find without a penalty."""
     rows = []
     for source, label, values, labels in asked(inside):
-        state = source == "encoder state"
-        for penalty in PENALTIES if state else ("none",):
-            fitting = Fitting(splits=splits, regularization=PENALTIES[penalty], seed=seed)
-            found = diagnose_by(RANKINGS if state else (BY_WEIGHT,), values, labels, fitting)
-            rows += [
-                {
-                    "input": source, "label": label, "penalty": penalty, "ranking": ranking, "accuracy": probe.accuracy,
-                    "group_accuracy": probe.group_accuracy, "units": len(probe.group),
-                }
-                for ranking, probe in found.items()
-            ]  # fmt: skip
+        gate = source != "encoder state"
+        for penalty, rankings in WAYS["gate" if gate else label]:
+            grouped = gate_groups or not gate
+            share = Fitting.share if grouped else TINY
+            fitting = Fitting(share, splits, regularization=PENALTIES[penalty], seed=seed)
+            for ranking, probe in diagnose_by(rankings, values, labels, fitting).items():
+                row = {"input": source, "label": label, "penalty": penalty, "ranking": ranking}
+                group = {"group_accuracy": probe.group_accuracy, "units": len(probe.group)}
+                rows.append({**row, "accuracy": probe.accuracy, **(group if grouped else {})})
     return rows
 
 

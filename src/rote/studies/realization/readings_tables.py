@@ -78,9 +78,9 @@ def _probes(every: Table) -> Table:
     for key, group in grouped(every.records(), names).items():
         row = dict(zip(names, key, strict=True))
         units = band([one["units"] for one in group])
+        means = {name: band([one[name] for one in group])["mean"] for name in ("group_accuracy", "accuracy")}
         said = published.DIAGNOSIS.get((row["input"], row["label"], row["model"])) if row["cell"] == "gru" else None
-        row |= {name: sum(one[name] for one in group) / len(group) for name in ("group_accuracy", "accuracy")}
-        row |= {"seeds": units["seeds"], "units": units["mean"], "low": units.get("low"), "high": units.get("high")}
+        row |= means | {"seeds": len(group), "units": units["mean"], "low": units.get("low"), "high": units.get("high")}
         known = zip(("group_accuracy", "accuracy", "units"), said or (None, None, None), strict=True)
         long.append(row | {f"{name}_published": value for name, value in known})
     columns = (
