@@ -96,9 +96,9 @@ def test_lstm_models_of_the_published_size_are_trained_as_the_others_are() -> No
         assert (other.cell, other.model.hidden, other.training.batch, other.training.steps) == ("lstm", 512, 1, 23_200)
         assert replace(other, model=one.model) == one
     program = make_program(lstm[1], [0], "cpu")
-    (loss,) = before = program.losses(0)
-    loss.backward()
+    before = program.losses(0)
+    before.sum().backward()
     with torch.no_grad():
         for parameter in program.model.parameters():
-            parameter -= 0.01 * parameter.grad
-    assert float(program.losses(0)) < float(before)
+            parameter.sub_(0.01 * parameter.grad)
+        assert float(program.losses(0)) < float(before)
