@@ -28,6 +28,9 @@ SMALLER: dict[str, Mapping[str, Any]] = {
     "lookup-accuracy": LOOKUP,
     "lookup-inside": {**LOOKUP, "splits": 1, "lstm": False, "over_training": False},
     "lookup-surgery": {**LOOKUP, "retraining.steps": 1, "pruned_steps": 1},
+    "lookup-readings": LOOKUP,
+    "lookup-parts": {**LOOKUP, "retraining.steps": 1},
+    "lookup-sizes": {**LOOKUP, "sizes": (3,)},
     "autocomplete": {
         "seeds": 1, "initial.seeds": 1, "training.steps": 4, "training.record_every": 2, "tested": 2, "looked_at": 1,
     },

@@ -21,6 +21,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "lstm": {},
     "gru": {},
     "gru before": {"reset": "before"},
+    "gru_before": {},
     "nested_lstm": {},
     "nested_lstm deep": {"depth": 3},
 }

@@ -123,6 +123,56 @@ def test_as_published_ranks_by_the_first_class_only_and_so_needs_more_units() ->
     assert published.accuracy == corrected.accuracy == 1.0
 
 
+def shapley_by_coalitions(weights: np.ndarray, mean: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Of a class's logit, by the definition: what a unit adds to each set of others, which the rest are averaged out
+    of; [unit]."""
+    units = len(weights)
+    found = np.zeros(units)
+    for unit in range(units):
+        others = [one for one in range(units) if one != unit]
+        for size in range(units):
+            share = math.factorial(size) * math.factorial(units - size - 1) / math.factorial(units)
+            for known in itertools.combinations(others, size):
+                without = mean.copy()
+                without[list(known)] = sample[list(known)]
+                found[unit] += share * weights @ (np.where(np.arange(units) == unit, sample, without) - without)
+    return found
+
+
+def test_shapley_ranks_by_the_mean_size_of_shapley_values_as_defined() -> None:
+    values, labels = hidden_from_the_first_class()
+    values[:, 2] *= 0.05  # whose weight is no smaller for being scaled down, as far as the penalty lets it
+    probe = diagnose(values, labels, splits=2, ranking="shapley")
+    by_hand = [
+        np.abs([shapley_by_coalitions(weights, values.numpy().mean(0), sample) for sample in values.numpy()]).mean(0)
+        for weights in probe.coefficients.numpy()
+    ]
+    np.testing.assert_allclose(probe.importance.numpy(), np.sum(by_hand, axis=0))
+    assert probe.order.tolist() == np.argsort(-np.sum(by_hand, axis=0)).tolist()
+
+
+def test_without_a_penalty_the_weights_are_those_that_explain_the_labels_best() -> None:
+    values, labels = three_classes()
+    assert diagnose(values, labels, splits=1).coefficients.abs().sum() < 20
+    probe = diagnose(values, labels, splits=1, regularization=math.inf)
+    training, _ = next(ShuffleSplit(1, test_size=0.1, random_state=0).split(values))
+    logits = values[training].numpy() @ probe.coefficients.numpy().T
+    x = torch.cat([values[training], torch.ones(len(training), 1, dtype=torch.double)], 1)
+    weights = torch.zeros(3, 7, dtype=torch.double, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=500, tolerance_grad=1e-9, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        value = torch.nn.functional.cross_entropy(x @ weights.T, labels[training])
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    best = (x[:, :-1] @ weights[:, :-1].detach().T).numpy()
+    np.testing.assert_allclose(logits - logits.mean(1, keepdims=True), best - best.mean(1, keepdims=True), atol=0.02)
+    assert probe.unconverged == 0
+
+
 def test_coefficients_are_averaged_over_the_splits_before_their_absolute_value_is_taken() -> None:
     torch.manual_seed(1)
     values, labels = torch.randn(40, 8, dtype=torch.double), torch.arange(40) % 3

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+import torch
 
 from rote.claims import Verdict, judge, measure
+from rote.config import to_plain
+from rote.laboratory.scale import scale_of
 from rote.store import Column, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy import LookupAccuracyStudy
 from rote.studies.realization.accuracy_tables import LABELS, LONGER, SETS, SPLIT, all_tables
 from rote.studies.realization.models import KINDS
+from rote.studies.realization.training import make_program
 
 Accuracy = Callable[[str, str, str, int], float]
 
@@ -79,3 +84,21 @@ def test_either_order_of_compositions_and_inputs_will_do_but_one_for_both_models
 
 def test_without_lstms_their_claim_is_not_run() -> None:
     assert verdicts(as_published, ("gru",))["lookup-lstm"].outcome == "not run"
+
+
+def test_lstm_models_of_the_published_size_are_trained_as_the_others_are() -> None:
+    """Footnote 1: preset paper asks for them, they differ from the GRU models in their cell alone, and they learn."""
+    study = LookupAccuracyStudy()
+    config = study.resolve("paper", {})
+    assert scale_of(study, to_plain(config)).name == "published"
+    gru, lstm = config.pairs()
+    for one, other in zip(gru, lstm, strict=True):
+        assert (other.cell, other.model.hidden, other.training.batch, other.training.steps) == ("lstm", 512, 1, 23_200)
+        assert replace(other, model=one.model) == one
+    program = make_program(lstm[1], [0], "cpu")
+    before = program.losses(0)
+    before.sum().backward()
+    with torch.no_grad():
+        for parameter in program.model.parameters():
+            parameter.sub_(0.01 * parameter.grad)
+        assert float(program.losses(0)) < float(before)

@@ -14,7 +14,10 @@ from plain_encoder_decoder import PlainEncoderDecoder, copy_replica
 from torch import Tensor, nn
 
 from rote.analyses.surgery import prune
+from rote.config import to_plain
+from rote.errors import UsageError
 from rote.models import EncoderDecoder, EncoderDecoderConfig
+from rote.recipes import Trained
 from rote.store import Request, Store
 from rote.studies.realization import surgery_training as training
 from rote.studies.realization.models import LookupRecipe
@@ -295,3 +298,27 @@ class TestRetraining:
             assert row["accuracy"] == after[row["split"]][index]
             best = min(recorded, key=lambda entry: entry["validation_loss"][index])
             assert row["epoch"] == best["step"] / 8  # 232 rows in batches of 29
+
+    def test_what_is_measured_at_the_end_is_what_the_weights_would_have_told_and_they_do_not_stay(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        recipe = replace(RECIPE, training=replace(ADAM, select="best", steps=12, record_every=4, learning_rate=0.05))
+        expected = retrained(populations()["guided"], recipe, tmp_path / "weights")
+        monkeypatch.setattr(
+            ExchangeRecipe, "program",
+            lambda self, trained, device: training.make_retraining(self, populations()["guided"], SEEDS, device),
+        )  # fmt: skip
+        request = Request(recipe.name, 1, "training", to_plain(recipe), SEEDS)
+        for _ in range(2):  # as when it was stopped just before its end: the second time nothing is trained
+            with Store(tmp_path / "none").open(request) as run:
+                recipe.fit([], run, lambda done, total: None, "cpu")
+            monkeypatch.setattr(training.Retraining, "losses", None)
+        with Store(tmp_path / "none").open(request) as run:
+            run.finish([])
+        trained = Trained(Store(tmp_path / "none").finished(request))
+        assert training.before_and_after(recipe.program([], "cpu"), trained, SPLITS) == expected
+        with pytest.raises(
+            UsageError, match=r"keeps no weights\. Its models are those of lookup-accuracy with a change"
+        ):
+            trained.weights()
+        assert sum(file.stat().st_size for file in trained.run.folder.iterdir()) < 20_000

@@ -43,6 +43,15 @@ def training(figure: str, measures: tuple[str, ...], cells: tuple[str, ...] = ("
     return table(figure, f"cell model epoch measure {BAND}", rows)
 
 
+def sizes(cells: tuple[str, ...] = ("gru",)) -> Table:
+    rows = [
+        {"cell": cell, "model": model, "units": units, "split": split, "mean": 0.5, "low": 0.4, "high": 0.6}
+        for cell in cells for split in ("heldout_tables", "new_compositions") for model in MODELS
+        for units in (10, 48, 192)
+    ]  # fmt: skip
+    return table("lookup-sizes", f"cell model units split {BAND}", rows)
+
+
 def embedding(units: int = 6, cells: tuple[str, ...] = ("gru",)) -> Table:
     rows = [
         {"cell": cell, "model": model, "symbol": symbol, "unit": unit, "weight": size * (unit - 2)}
@@ -112,6 +121,7 @@ def samples(cells: tuple[str, ...] = ("gru",)) -> dict[str, Table]:
         accuracy(cells),
         training("lookup-curves", ("train", "heldout_tables", "validation_loss"), cells),
         training("lookup-emergence", ("polarity", "modularity", "Gini of the degrees", "group", "saturated"), cells),
+        sizes(cells),
         embedding(cells=cells),
         graphs(cells),
         activations(cells),
@@ -221,6 +231,13 @@ class TestTraining:
         panels = spec(samples()["lookup-curves"])["concat"]
         domains = [panel["layer"][1]["encoding"]["y"]["scale"].get("domain") for panel in panels]
         assert domains == [[0, 1], [0, 1], None]
+
+    def test_sizes_have_a_panel_for_each_split_whole_shares_over_units(self) -> None:
+        panels = spec(samples()["lookup-sizes"])["concat"]
+        assert [panel["title"] for panel in panels] == [["heldout tables"], ["new compositions"]]
+        (line,) = [layer for layer in panels[0]["layer"] if layer["mark"]["type"] == "line"]
+        assert line["encoding"]["y"]["scale"]["domain"] == [0, 1]
+        assert line["encoding"]["x"]["axis"]["values"] == [10, 48, 192]
 
     def test_five_measures_are_in_two_rows_over_a_logarithmic_axis_with_zero(self) -> None:
         shown = spec(samples()["lookup-emergence"])

@@ -54,3 +54,11 @@ class GRUCell(Cell):
         inner = zeros if self.bias_hh is None else self.bias_hh[..., 2 * size :]
         outer = zeros if self.bias_ih is None else self.bias_ih[..., 2 * size :]
         return inner, outer
+
+
+@cells.register("gru_before")
+class ResetFirstGRUCell(GRUCell):
+    """Gated recurrent unit whose reset gate acts on the state before its matrix, as first published."""
+
+    def configure(self, reset: Literal["after", "before"] = "before") -> None:
+        super().configure(reset)

@@ -203,7 +203,8 @@ class Runs:
         if (record.request.part, record.status) != (TRAINING, "finished"):
             return []
         try:
-            return [dict(labels) for labels in recipe_of(record.request).members(record.request.seeds)]
+            recipe = recipe_of(record.request)
+            return [] if recipe.keeps_none else [dict(labels) for labels in recipe.members(record.request.seeds)]
         except RoteError:  # of another version, or of code that is not here: its record says which
             return []
 

@@ -39,29 +39,37 @@ def lookup_accuracy(table: Table) -> Figure:
 @figures.register("lookup-curves")
 def lookup_curves(table: Table) -> Figure:
     """Accuracies and losses over the epochs: each model's mean, with its interval as a band."""
-    return _over_epochs(table, logarithmic=False)
+    return _panels(table, "epoch", "measure")
 
 
 @figures.register("lookup-emergence")
 def lookup_emergence(table: Table) -> Figure:
     """When structure comes about: each measure over the epochs, means with their intervals as bands."""
-    return _over_epochs(table, logarithmic=True)
+    return _panels(table, "epoch", "measure", logarithmic=True)
 
 
-def _over_epochs(table: Table, logarithmic: bool) -> Figure:
-    """One panel per measure, in as few rows as keep them readable, all of the same width."""
-    rows = columns_of(table, "cell", "model", "epoch", "measure", "mean", "low", "high")
+@figures.register("lookup-sizes")
+def lookup_sizes(table: Table) -> Figure:
+    """Accuracy on each split by the number of units: each model's mean, with its interval as a band."""
+    return _panels(table, "units", "split", logarithmic=True)
+
+
+def _panels(table: Table, over: str, named: str, logarithmic: bool = False) -> Figure:
+    """One panel per measure, in as few rows as keep them readable, all of the same width. ``named``: the column that
+    names the measures; ``over``: that of the horizontal axis."""
+    found = columns_of(table, "cell", "model", over, named, "mean", "low", "high")
+    rows = [{**row, "measure": row[named]} for row in found]
     measures, models = in_order(rows, "measure"), in_order(rows, "model")
     across = -(-len(measures) // -(-len(measures) // 4))
     width = min(300, WIDTH // across - 55)
-    ticks = log_ticks(sorted({row["epoch"] for row in rows})) if logarithmic else None
+    ticks = log_ticks(sorted({row[over] for row in rows})) if logarithmic else None
     chosen = chosen_in_legend("model")
 
     def panel(cell: str, measure: str) -> Chart:
-        shares = not logarithmic and _all_shares(rows, measure)
+        shares = not (logarithmic and over == "epoch") and _all_shares(rows, measure)
         lines = band_lines(
             only("rows", cell=cell, measure=measure), _spaced(measure), chosen, series="model", names=models,
-            over="epoch", y=alt.Scale(domain=[0, 1]) if shares else alt.Scale(zero=not logarithmic), ticks=ticks,
+            over=over, y=alt.Scale(domain=[0, 1]) if shares else alt.Scale(zero=not logarithmic), ticks=ticks,
         )  # fmt: skip
         title = textwrap.wrap(_spaced(measure), int(width / CHARACTER))
         first = (cell, measure) == (rows[0]["cell"], rows[0]["measure"])

@@ -46,6 +46,7 @@ class Recipe(ABC):
     threads: ClassVar[int] = 1  # that one training computes with
     together: ClassVar[int] = 1  # seeds that are trained as one program
     measured_inside: ClassVar[str] = ""  # why more than the loss is measured in the training loop, where it is
+    keeps_none: ClassVar[str] = ""  # why no weights stay, where ``fit`` measures all that is asked of them
     view: ClassVar[View] = ""  # of the explorer, that opens the networks
     unit: ClassVar[Unit] = "word"  # what one step reads
     about: ClassVar[str] = ""  # how to read what the networks say

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rote.config import from_plain
-from rote.errors import StoreError
+from rote.errors import StoreError, UsageError
 from rote.recipes.job import TRAINING, code_used
 from rote.recipes.network import Network
 from rote.recipes.recipe import Recipe, recipes
@@ -45,7 +45,10 @@ class Trained:
 
     def weights(self, step: int | None = None) -> dict[str, Any]:
         """The state of the program's model, by default at the end."""
-        weights: dict[str, Any] = self.run.checkpoint(step)["model"]
+        state = self.run.checkpoint(step)
+        if "model" not in state:
+            raise UsageError(f"The training {self.run.id} keeps no weights. {self.recipe.keeps_none}")
+        weights: dict[str, Any] = state["model"]
         return weights
 
     def networks(self, step: int | None = None) -> list[Network]:

@@ -206,6 +206,10 @@ class LookupAccuracyStudy(Study[AccuracyConfig]):
         "focus, every parameter uniform in [-0.08, 0.08], gradient norm at most 5, decoder embedding as large as the "
         "state, losses summed over the steps, a dot after every input, no end symbol to predict, and the model with "
         "the lowest validation loss (not accuracy) of those measured every 200 examples.",
+        "The GRU is PyTorch's, as in the authors' code: the reset gate multiplies what W_hh gives, and the update gate "
+        "keeps the old state. The equations of the text have the reset gate inside the product (model.cell=gru_before; "
+        "lookup-parts compares them) and an update gate that admits the new state, which is the same model with the "
+        "opposite sign.",
         "quick: 192 units instead of 512, batches of 4, learning rate 0.002, 25 epochs, no LSTM models (lstm=true adds "
         "them). At this size guided models do not reach the published accuracy on new compositions.",
         "LSTM models and longer compositions are not in the paper; their published values come from the authors' "

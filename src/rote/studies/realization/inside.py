@@ -73,7 +73,13 @@ class LookupInsideStudy(Study[InsideConfig]):
         "'Strong' connections: the strongest 1 % of each matrix; the published thresholds 0.2 and 0.17 beside it.",
         "What makes a unit strong is not said: mean absolute weight decides, largest weight and number of strong edges "
         "stand beside it.",
-        "Figure 3 shows 50 random neurons of our own choice.",
+        "Figures 3 and 4 are of the test rows with held-out compositions, held-out tables and new compositions. Left "
+        "out: the held-out inputs, which are one of the four test sets and which the authors' code leaves out of "
+        "Figure 4 too, and the longer compositions, which it adds there.",
+        "Figure 3 shows 50 random neurons of our own choice. It and Figures 1, 2 and 4 are of the first seed.",
+        "The GRU is PyTorch's, as in the authors' code; the equations of the text have the reset gate inside the "
+        "product with W_hh (model.cell=gru_before).",
+        "Footnotes 4 and 5, and polar neurons among the strongly connected ones, are in lookup-readings.",
         "Not in the source: LSTM models, and all measures over training.",
         "quick: models of 192 units as in lookup-accuracy, one division of the samples instead of five, no LSTMs.",
     )

@@ -15,39 +15,39 @@ from rote.studies.realization.accuracy_tables import LABELS
 from rote.studies.realization.models import KINDS
 
 
-def _labels(**about: str) -> tuple[Column, ...]:
+def label_columns(**about: str) -> tuple[Column, ...]:
     return tuple(Column(name, text, "label") for name, text in about.items())
 
 
-def _values(**about: str) -> tuple[Column, ...]:
+def value_columns(**about: str) -> tuple[Column, ...]:
     return tuple(Column(name, text) for name, text in about.items())
 
 
 COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {  # table of a run -> title, columns beside cell, model and seed
     "diagnosis": ("What linear classifiers read from every model", (
-        *_labels(
+        *label_columns(
             input="activations that the classifier sees", label="what it tells",
             ranking="of the units: summed over classes, or by the first class as published",
             splits="random tokens, or no prefix on both sides",
         ),
-        *_values(
+        *value_columns(
             accuracy="of all units, held-out samples", group_accuracy="of the functional group",
             units="in the functional group", majority="share of the most frequent class",
         ),
     )),
     "strong-groups": ("Functional groups among the strongest units of the encoder", (
-        *_labels(strength="what makes a unit strong"),
-        *_values(
+        *label_columns(strength="what makes a unit strong"),
+        *value_columns(
             share="of the group that tells the table, among the strongest 5 % of the units",
             group_units="in the group", strong_units="that are called strong",
         ),
     )),
     "embedding": ("Mean absolute weight of the decoder embedding", (
-        *_labels(symbols="which rows"), *_values(strength="mean absolute weight"),
+        *label_columns(symbols="which rows"), *value_columns(strength="mean absolute weight"),
     )),
     "graphs": ("How the strong edges are spread", (
-        *_labels(matrix="weights of one gate"),
-        *_values(
+        *label_columns(matrix="weights of one gate"),
+        *value_columns(
             gini_in="inequality of strong edges among receiving neurons; 1: one has them all",
             gini_out="the same among sending neurons",
             most_in="most strong edges of a receiving neuron", most_out="most strong edges of a sending neuron",
@@ -60,15 +60,15 @@ COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {  # table of a run -> titl
         ),
     )),
     "polarity": ("A neuron's mean update gate weight against its mean reset gate weight", (
-        *_labels(part="encoder: received; decoder: sent"),
-        *_values(
+        *label_columns(part="encoder: received; decoder: sent"),
+        *value_columns(
             correlation="over neurons",
             opposite="share of neurons of opposite signs, of those among the 5 % with the largest mean in either gate",
         ),
     )),
     "activations": ("Range of the states over the test rows", (
-        *_labels(part=""),
-        *_values(
+        *label_columns(part=""),
+        *value_columns(
             narrow="share of neurons whose values span less than 0.5",
             narrow_sampled="how many of the 50 neurons of Figure 3 do",
             median_range="largest minus smallest value, median neuron",
@@ -76,23 +76,25 @@ COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {  # table of a run -> titl
         ),
     )),
     "gates": ("Gate saturation over the test rows", (
-        *_labels(part="", gate="'update' keeps the old state, '1 - update' admits the new one"),
-        *_values(
+        *label_columns(part="", gate="'update' keeps the old state, '1 - update' admits the new one"),
+        *value_columns(
             left="share of steps below 0.1, mean over units", right="share of steps above 0.9",
             off="share of units that are below 0.1 and above 0.9 at more than 5 % of the steps each",
         ),
     )),
-    "emergence": ("Every model over training", (*_labels(epoch="", measure=""), Column("value"))),
-    "embedding-weights": ("Decoder embedding of the first seed", (*_labels(symbol="", unit=""), Column("weight"))),
+    "emergence": ("Every model over training", (*label_columns(epoch="", measure=""), Column("value"))),
+    "embedding-weights": ("Decoder embedding of the first seed", (
+        *label_columns(symbol="", unit=""), Column("weight"),
+    )),
     "edges": ("Strongest 1 % of the gate weights of the first seed", (
-        *_labels(matrix="", receiver="", sender=""), Column("weight"),
+        *label_columns(matrix="", receiver="", sender=""), Column("weight"),
     )),
     "neurons": ("Values of 50 neurons of the first seed over the test rows", (
-        *_labels(part="", neuron=""), *_values(smallest="", lower="", median="", upper="", largest=""),
+        *label_columns(part="", neuron=""), *value_columns(smallest="", lower="", median="", upper="", largest=""),
     )),
     "gate-units": ("Gate saturation of every unit of the first seed", (
-        *_labels(part="", gate="", unit=""),
-        *_values(left="share of steps below 0.1", right="share of steps above 0.9"),
+        *label_columns(part="", gate="", unit=""),
+        *value_columns(left="share of steps below 0.1", right="share of steps above 0.9"),
     )),
 }  # fmt: skip
 FIGURES = {
@@ -186,26 +188,36 @@ def _groups(every: Table) -> Table:
 
 
 def _summed(name: str, every: Table) -> Table:
-    place, labels, measures = SUMMED[name]
+    table = summed(every, COLUMNS[name][1], *SUMMED[name])
+    if name != "embedding":
+        return table
+    rows = [
+        {**row, "published": published.EMBEDDING.get((row["model"], row["symbols"])) if row["cell"] == "gru" else None}
+        for row in table.records()
+    ]
+    columns = (*table.columns, Column("published", "read off the published figure", "published"))
+    return Table.make(table.name, table.title, columns, rows, place=table.place, note=table.note)
+
+
+def summed(
+    every: Table, columns: Sequence[Column], place: str, labels: Sequence[str], measures: Sequence[str]
+) -> Table:
+    """Means over the seeds of some measures of a table of every model, which are among its ``columns``."""
     names = ("cell", "model", *labels)
     long = [
         {**dict(zip(names, key, strict=True)), "measure": measure, **band([row[measure] for row in group])}
         for key, group in grouped(every.records(), names).items()
         for measure in measures
     ]
-    if name == "embedding":
-        for row in long:
-            known = row["cell"] == "gru"
-            row["published"] = published.EMBEDDING.get((row["model"], row["symbols"])) if known else None
-    about = {column.name: column.about for column in COLUMNS[name][1]}
-    columns = [
-        *LABELS[:2], *(Column(label, about[label], "label") for label in labels), Column("measure", role="label"),
+    about = {column.name: column.about for column in columns}
+    shown = (
+        *LABELS[:2],
+        *(Column(label, about[label], "label") for label in labels),
+        Column("measure", role="label"),
         *BAND,
-    ]  # fmt: skip
-    if name == "embedding":
-        columns.append(Column("published", "read off the published figure", "published"))
+    )
     note = "; ".join(f"{measure}: {about[measure]}" for measure in measures)
-    return Table.make(f"{name}-summary", COLUMNS[name][0], columns, long, place=place, note=f"{note}.")
+    return Table.make(f"{every.name}-summary", every.title, shown, long, place=place, note=f"{note}.")
 
 
 def _emergence(every: Table) -> Table:

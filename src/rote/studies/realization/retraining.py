@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rote.config import one_of
-from rote.recipes import Job, Network, Recipe, Trained, recipes
+from rote.recipes import Job, Recipe, Trained, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run
 from rote.studies.realization import published
@@ -35,7 +35,16 @@ COMPONENTS: dict[str, tuple[str, ...]] = {  # beginnings of the names of their p
     "decoder W_hh": ("decoder.cell.weight_hh",),
 }
 EXCHANGED = tuple(COMPONENTS)[1:]
+PIECES: dict[str, tuple[str, ...]] = {  # of the decoder, whose extent the source leaves open
+    "attention": ("decoder.attention",),
+    "recurrent part": ("decoder.cell",),
+    "readout": ("decoder.readout",),
+    "decoder without attention": (
+        "decoder.embedding", "decoder.cell", "decoder.focus", "decoder.focus_other", "decoder.readout",
+    ),
+}  # fmt: skip
 STRENGTHS = ("edges", "mean", "max")  # what strong may mean
+MEASURED = "measured"  # in the last state of a run: all is known, and nothing has to be trained any more
 PRUNED = (*STRENGTHS, "random", "none")  # by what the kept neurons are chosen; none: nothing is cut
 
 
@@ -50,6 +59,8 @@ class RetrainedRecipe(Recipe):
 
     source = published.SOURCE
     together = LookupRecipe.together  # so that each training starts from one of either kind
+    measured_inside = "The models are asked for their accuracy alone; the weights of all trials would take gigabytes."
+    keeps_none = "Its models are those of lookup-accuracy with a change; their accuracy was measured at the end."
     models: LookupRecipe = field(default_factory=LookupRecipe)  # the guided ones; their baselines are the other kind
     training: TrainingConfig = field(default_factory=published_retraining)
 
@@ -74,9 +85,15 @@ class RetrainedRecipe(Recipe):
         """The models to train again, made from those of either kind."""
 
     def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.studies.realization.surgery_training import measured_at_the_end
         from rote.training import train
 
-        train(self.program(trained, device), self.training, run, progress=progress)
+        resumed = run.resume()
+        if resumed is None or MEASURED not in resumed[1]:
+            program = self.program(trained, device)
+            train(program, self.training, run, progress=progress)
+            run.metrics.append(measured_at_the_end(program, self.training.steps))
+            run.save(self.training.steps + 1, {MEASURED: True})  # in place of the weights
 
     def program(self, trained: Sequence[Trained], device: str) -> Retraining:
         """The retraining of the changed models, before its first step."""
@@ -86,10 +103,7 @@ class RetrainedRecipe(Recipe):
         return make_retraining(self, self.changed(models, seeds), seeds, device)
 
     def closed(self) -> str:
-        return "It changes the models of lookup-accuracy: open these in the view Lookup tables."
-
-    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
-        return self.models.network(trained, weights, index)
+        return "It keeps no weights. It changes the models of lookup-accuracy: open these in the view Lookup tables."
 
 
 @recipes.register("lookup-exchange")
@@ -102,7 +116,7 @@ class ExchangeRecipe(RetrainedRecipe):
     component: str = "encoder"  # of the model of the other kind and the same seed
 
     def __post_init__(self) -> None:
-        one_of("component", self.component, tuple(COMPONENTS))
+        one_of("component", self.component, (*COMPONENTS, *PIECES))
 
     @property
     def trial(self) -> tuple[str, str]:
@@ -111,7 +125,7 @@ class ExchangeRecipe(RetrainedRecipe):
     def changed(self, models: Mapping[str, EncoderDecoder], seeds: Sequence[int]) -> EncoderDecoder:
         from rote.studies.realization.surgery_training import exchanged
 
-        return exchanged(models, self.kind, COMPONENTS[self.component])
+        return exchanged(models, self.kind, (COMPONENTS | PIECES)[self.component])
 
 
 @recipes.register("lookup-pruning")

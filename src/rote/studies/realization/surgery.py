@@ -104,6 +104,8 @@ class LookupSurgeryStudy(Study[SurgeryConfig]):
         "The source tuned 16 models and reports three; here every seed is reported.",
         "Which neurons are strongly connected is not said, and no script for it is public: three readings, one "
         "of which is enough. What is cut stays zero, also in the state that the decoder starts from.",
+        "The GRU is PyTorch's, as in the authors' code; lookup-parts has that of the text's equations, and the decoder "
+        "taken apart.",
         "Preset quick: 192 units, batch 4, learning rate 0.002, 25 epochs of training and 3 of retraining; 5 % are 10 "
         "neurons, and the guided models compose less well to begin with.",
     )

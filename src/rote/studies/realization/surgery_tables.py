@@ -46,10 +46,11 @@ def trial_table(trial: str, what: str, rows: Iterable[Mapping[str, Any]]) -> Tab
 
 def all_tables(every: Mapping[str, Table]) -> list[Table]:
     """The study's tables, from the collected ones of its runs."""
-    return [_table_4(every), _pruning(every), every["substitution"], every["pruning"]]
+    return [table_4(every), _pruning(every), every["substitution"], every["pruning"]]
 
 
-def _table_4(every: Mapping[str, Table]) -> Table:
+def table_4(every: Mapping[str, Table]) -> Table:
+    """Means over seeds of each kind of models with each component exchanged, beside the published."""
     trials = dict.fromkeys((row["model"], row["component"]) for row in every["substitution"].records())
     kinds = list(dict.fromkeys(kind for kind, _ in trials))
     rows = []

@@ -13,6 +13,7 @@ from rote.analyses.neurons import strong_neurons
 from rote.analyses.surgery import substitute
 from rote.models import EncoderDecoder
 from rote.studies.realization.models import KINDS
+from rote.studies.realization.surgery_tables import SPLITS
 from rote.studies.realization.training import LookupData, LookupProgram
 
 if TYPE_CHECKING:
@@ -40,9 +41,12 @@ def make_retraining(recipe: RetrainedRecipe, model: EncoderDecoder, seeds: Seque
 
 
 def exchanged(models: Mapping[str, EncoderDecoder], kind: str, parts: Sequence[str]) -> EncoderDecoder:
-    """Models of one kind with parts of the other's, seed by seed; these do not take part in training."""
+    """Models of one kind with those parts of the other's that they have, seed by seed; these do not take part in
+    training."""
     (other,) = set(KINDS) - {kind}
-    return substitute(models[kind], parts, models[other]) if parts else models[kind]
+    names = [name for name, _ in models[kind].named_parameters()]
+    known = [part for part in parts if any(name == part or name.startswith(f"{part}.") for name in names)]
+    return substitute(models[kind], known, models[other]) if parts else models[kind]
 
 
 def kept_neurons(
@@ -80,13 +84,22 @@ def cut(model: EncoderDecoder, kept: Mapping[str, Float[Tensor, "replica unit"]]
     model.decoder.alive.copy_(kept["decoder"])
 
 
+def measured_at_the_end(program: Retraining, step: int) -> dict[str, Any]:
+    """The accuracies that ``before_and_after`` tells, as the last row of a run's metrics."""
+    return {"step": step, **{split: program.accuracy(split) for split in SPLITS}}
+
+
 def before_and_after(program: Retraining, retrained: Trained, splits: Sequence[str]) -> list[dict[str, Any]]:
-    """For each seed and split the accuracy as the program begins, and with the weights that retraining ended with."""
+    """For each seed and split the accuracy as the program begins, and with the weights that retraining ended with:
+    earlier versions kept these and did not measure them."""
     before = {split: program.accuracy(split) for split in splits}
-    program.model.load_state_dict(retrained.weights())
-    after = {split: program.accuracy(split) for split in splits}
+    *recorded, after = retrained.run.metrics()
+    if not after.keys() >= set(splits):
+        recorded.append(after)
+        program.model.load_state_dict(retrained.weights())
+        after = {split: program.accuracy(split) for split in splits}
     per_epoch = -(-program.data.size("train") // program.training.batch)
-    epochs = _selected(retrained.run.metrics(), program.replicas, per_epoch)
+    epochs = _selected(recorded, program.replicas, per_epoch)
     return [
         {"seed": seed, "split": split, "before": before[split][index], "accuracy": after[split][index],
          "epoch": epochs[index]}
