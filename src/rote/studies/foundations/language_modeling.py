@@ -60,6 +60,7 @@ class LanguageStudy(TextStudy[LanguageConfig]):
 
     name = "language-modeling"
     recipe, baselines = LanguageRecipe, LanguageBaselines
+    data = ("ewt",)
     objective = ("networks", "dev", "min")
     place = "RNNs for Language Modeling; RNNs: high-level"
     title = "Language modeling"
