@@ -240,10 +240,10 @@ class AgreementStudy(Study[AgreementConfig]):
                 *(_past(model(4), 1, "report", structure="subject relative") for model in (counted, neural)),
             ),
             remark="Both kinds have to fail, at every order from 2 to 5, and both must have learned what their words "
-            "decide: from order 4 on they see that a sentence has begun with the noun next to the verb. What they see cannot tell them the subject, but a word among it might betray its number, as "
-            "the inner verb of a subject relative does, which is reported: there the lecture's sentence has an "
-            "exception. With one phrase the subject is within five words, also reported: networks use it, counts are "
-            "too sparse.",
+            "decide: from order 4 on they see that a sentence has begun with the noun next to the verb. What they see "
+            "cannot tell them the subject, but a word among it might betray its number, as the inner verb of a subject "
+            "relative does, which is reported: there the lecture's sentence has an exception. With one phrase the "
+            "subject is within five words, also reported: networks use it, counts are too sparse.",
         ),
         Claim(
             "agreement-rnn", "foundations", "Long-distance dependencies, I; Summary",

@@ -99,6 +99,7 @@ LEXICON_GROUPS = {
 # The lecture on uses: classification, tagging, language modeling. It reports no measurement of them.
 FINAL_STATE = "use mask to tell model what to ignore, either: select correct final states [classification]"
 PADDED_LOSS = "use mask to tell model what to ignore, either: multiply losses in tagging tasks [LM]"
+ONE_TO_MANY = "one to many, e.g. image captioning"
 USES = "uses: classification, tagging"
 EXTENSIONS = "extensions: deep, bidirectional"
 AVERAGE = "feed-forward networks: fixed-size input; previous classifier: average embeddings of words"
