@@ -64,7 +64,7 @@ def _outcome(answers: Table, note: str) -> Table:
         for part, short in (("seen", "seen"), ("held-out", "new")):
             found = band([one["right"] for one in group if one["part"] == part], (0.0, 1.0))
             row |= {"seeds": found["seeds"], short: found["mean"]}
-            row |= {f"{short}_low": found["low"], f"{short}_high": found["high"]}
+            row |= {f"{short}_low": found.get("low"), f"{short}_high": found.get("high")}
         rows.append(row)
     rows.sort(key=lambda row: row["held"])
     columns = (
