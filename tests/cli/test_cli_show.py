@@ -18,4 +18,7 @@ def test_every_study_declares_its_deviations_and_show_prints_them(name: str, cal
     assert answer.code == 0, answer.err
     shown = answer.out.split("Deviations and choices\n")[1].split("\n\n")[0].splitlines()
     assert shown == [f"  - {text}" for text in declared]
-    assert json.loads(call("show", name, "--json").out)["deviations"] == list(declared)
+
+
+def test_other_programs_are_told_them_too(call):
+    assert json.loads(call("show", "plane", "--json").out)["deviations"] == list(studies["plane"].deviations)

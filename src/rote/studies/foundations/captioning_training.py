@@ -115,7 +115,7 @@ def measured(asked: CaptioningMeasurement, trained: Trained, device: str) -> lis
 def say(recipe: CaptioningRecipe, model: Any, images: Tensor) -> NDArray[np.int64]:
     """Captions [replica, picture, word], as each network says them; behind the end stands padding."""
     if recipe.head == "whole":
-        return EVERY[model(images).argmax(-1).cpu().numpy()]
+        return np.asarray(EVERY[model(images).argmax(-1).cpu().numpy()])
     if recipe.head == "places":
         words = model(images).unflatten(-1, (LONGEST, len(WORDS))).argmax(-1)
     else:

@@ -27,7 +27,7 @@ from rote.studies.foundations.text_study import (
     TextTraining,
 )
 from rote.studies.foundations.text_tables import over_baseline
-from rote.tasks.text_tasks import LanguageTask
+from rote.tasks.text_tasks import Kind, LanguageTask
 
 
 @recipes.register("language-modeling")
@@ -35,7 +35,8 @@ from rote.tasks.text_tasks import LanguageTask
 class LanguageRecipe(TextRecipe):
     """Networks that say at every word of a sentence which comes next."""
 
-    name = kind = "language-modeling"
+    name: ClassVar[str] = "language-modeling"
+    kind: ClassVar[Kind] = "language-modeling"
     task: LanguageTask = field(default_factory=LanguageTask)
 
 
@@ -44,7 +45,7 @@ class LanguageRecipe(TextRecipe):
 class BudgetRecipe(LanguageRecipe):
     """The same networks with as many hidden units as a number of parameters allows; ``model.hidden`` does nothing."""
 
-    name = "language-modeling-budget"
+    name: ClassVar[str] = "language-modeling-budget"
     budget: int = 20_000  # parameters, embedding and readout included
 
     @property
@@ -200,7 +201,7 @@ class LanguageStudy(TextStudy[LanguageConfig]):
             for rate in config.rates
         ]
         same = (one.architecture, one.window, one.packed, config.budget)
-        return [BudgetRecipe(one.task, model, training, *same) for training in trainings]
+        return [BudgetRecipe(config.task, model, training, *same) for training in trainings]
 
     claims = (
         Claim(

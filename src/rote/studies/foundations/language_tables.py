@@ -45,13 +45,14 @@ def tuned_tables(config: LanguageConfig, trials: Table | None, note: str) -> lis
 def _outcome(best: list[Row], note: str) -> Table:
     rows: list[Row] = []
     for (network,), group in grouped(best, ("network",)).items():
-        means = {name: band([row[name] for row in group])["mean"] for name in ("parameters", "dev", "epoch")}
+        means = {name: band([row[name] for row in group])["mean"] for name in ("dev", "epoch")}
         rates = [row["rate"] for row in group]
         test = band([row["test"] for row in group])
         chosen = ", ".join(f"{rate:g}: {rates.count(rate)}" for rate in sorted(set(rates)))
-        rows.append({"network": network, **test, "test": test["mean"], "rates": chosen, **means})
+        labels = {"network": network, "parameters": group[0]["parameters"], "rates": chosen}
+        rows.append({**labels, **test, "test": test["mean"], **means})
     columns = (
-        NETWORK, Column("seeds", "networks", "label"), Column("parameters", "trained numbers, mean"),
+        NETWORK, Column("seeds", "networks", "label"), Column("parameters", "trained numbers", "label"),
         Column("dev", "perplexity, dev"), Column("test", "perplexity, test"), *interval_columns(),
         Column("rates", "learning rates that dev chose, and in how many seeds", "label"),
         Column("epoch", "mean epoch of the lowest loss on dev"),
