@@ -253,7 +253,7 @@ def test_networks_over_training_are_those_that_were_measured(tmp_path: Path) -> 
     store = Store(tmp_path)
     settings = {"cells": "gru", "gaps": "2,9", "alone": "9", "training.steps": 60, "training.record_every": 30}
     result = Laboratory(store, workers=1).run("selection", "smoke", settings)
-    (training,) = (row for row in store.runs() if row.part == "training")
+    (training,) = (row for row in store.runs() if (row.study, row.part) == ("selection", "training"))
     run = store.load(training.id)
     table = store.load(result.run.record.uses[0]).tables()["accuracy"]
     for step in (0, 30, 60):
