@@ -94,6 +94,7 @@ def test_own_files_and_sweeps_train_no_other_networks_and_wrong_names_are_refuse
     file.write_text("a b c\n" * 30)
     assert study.resolve("quick", {"task.train": str(file)}).tuned == ()
     assert study.resolve("quick", {"task.train": str(file), "tuned": "elman"}).tuned == ("elman",)
+    assert study.resolve("quick", dict(study.swept)).tuned == ()
     with pytest.raises(UnknownNameError, match=r"Unknown network .elmann.\. Did you mean .elman."):
         study.resolve("smoke", {"tuned": "elmann"})
     with pytest.raises(SettingError, match=r"'budget' .* has no effect: 'tuned' names no network"):

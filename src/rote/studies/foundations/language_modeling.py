@@ -19,7 +19,6 @@ from rote.studies.foundations import published
 from rote.studies.foundations.language_tables import tuned_tables
 from rote.studies.foundations.text_study import (
     DEVIATIONS,
-    OWN,
     TextBaselines,
     TextConfig,
     TextRecipe,
@@ -167,12 +166,11 @@ class LanguageStudy(TextStudy[LanguageConfig]):
         "paper": {"task.data": "ewt", "task.largest": 4000, "training.measure_every": 1.0},
     }  # fmt: skip
     optional: ClassVar[tuple[str, ...]] = ("variants", "task.data", "tuned")
-    swept: ClassVar[Mapping[str, object]] = {"variants": OWN, "tuned": ()}
     default = LanguageConfig(model=TextModelConfig(), training=TextTraining())
 
     def completed(self, config: LanguageConfig, overrides: Mapping[str, object]) -> LanguageConfig:
-        if config.task.train and "tuned" not in overrides:
-            config = replace(config, tuned=())
+        if (config.task.train or "variants" in overrides) and "tuned" not in overrides:
+            config = replace(config, tuned=())  # whoever names networks wants these
         for name in config.tuned:
             if name not in self.known:
                 raise UnknownNameError("network", name, self.known)
