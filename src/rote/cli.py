@@ -14,7 +14,21 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from rote import __version__
-from rote.commands import Cite, Claims, Connectivity, Explore, List, Report, Reproduce, Run, Runs, Show, Sweep, Worker
+from rote.commands import (
+    Cite,
+    Claims,
+    Connectivity,
+    Data,
+    Explore,
+    List,
+    Report,
+    Reproduce,
+    Run,
+    Runs,
+    Show,
+    Sweep,
+    Worker,
+)
 from rote.commands.arguments import parse
 from rote.commands.options import import_named
 from rote.errors import InterruptedRunError, RoteError
@@ -40,9 +54,9 @@ class Completion:
 
 
 COMMANDS = {
-    "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "runs": Runs, "claims": Claims,
-    "report": Report, "connectivity": Connectivity, "explore": Explore, "cite": Cite, "worker": Worker,
-    "completion": Completion,
+    "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "data": Data, "runs": Runs,
+    "claims": Claims, "report": Report, "connectivity": Connectivity, "explore": Explore, "cite": Cite,
+    "worker": Worker, "completion": Completion,
 }  # fmt: skip
 
 

@@ -64,6 +64,8 @@ def test_scripts_of_other_shells_ask_the_command_and_parse(shell):
         "run plane --d": ["--device"],
         "run plane --s": ["--seeds", "--store"],
         "reproduce res": ["resistance"],
+        "data ewt sst": ["sst2"],
+        "data tag": ["tagging"],
         "list s": ["studies"],
         "runs e": ["export"],
         "runs --study ": sorted(studies),

@@ -48,6 +48,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 EXAMPLES: dict[str, Callable[[Any, int], Any]] = {
     "agreement": lambda task, seed: (task.training(seed, 20), task.items(seed, "phrases", 1, "mixed", 5)),
     "autocomplete": lambda task, seed: task.resolved().observations().training(seed, 3, 4),
+    "captions": lambda task, seed: (task.training(digits(), seed, 2, 5), task.test(digits(), seed, "held-out", 5)),
     "classification": text,
     "digits": lambda task, seed: (task.training(digits(), seed, 2, 5), task.held_out(digits(), seed, 5)),
     "elman": lambda task, seed: (task.training(seed), task.test(seed)),

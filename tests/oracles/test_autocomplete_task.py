@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rote.errors import DamagedFileError, UsageError
 from rote.store.files import digest, digest_file
-from rote.tasks import text_files
+from rote.tasks import downloads, text_files
 from rote.tasks.alphabet import CHARACTERS, clean, decode, encode
 from rote.tasks.autocomplete import SOURCE_SEED, UNKNOWN, AutocompleteTask, prepare
 from rote.tasks.text_files import Text, load_text
@@ -180,7 +180,7 @@ def test_bad_texts_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_prefix_that_is_not_text8_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROTE_DATA", str(tmp_path))
-    monkeypatch.setattr(text_files, "cache", lambda: tmp_path / "none")
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "none")
     (tmp_path / "text8").mkdir()
     (tmp_path / "text8" / "text8.first10000000.gz").write_bytes(gzip.compress(b"anarchism"))
     with pytest.raises(DamagedFileError, match="is not the beginning of text8"):
@@ -194,7 +194,7 @@ def test_text8_is_read_from_its_archive_or_from_the_smallest_prefix_that_is_long
     folder = tmp_path / "text8"
     folder.mkdir()
     monkeypatch.setenv("ROTE_DATA", str(tmp_path))
-    monkeypatch.setattr(text_files, "cache", lambda: tmp_path / "none")
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "none")
     archive = folder / "text8.zip"
     with zipfile.ZipFile(archive, "w") as made:
         made.writestr("text8", content)
@@ -216,7 +216,7 @@ def test_without_all_of_text8_the_error_names_what_is_here(tmp_path: Path, monke
     folder = tmp_path / "text8"
     folder.mkdir()
     monkeypatch.setenv("ROTE_DATA", str(tmp_path))
-    monkeypatch.setattr(text_files, "cache", lambda: tmp_path / "none")
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "none")
     monkeypatch.setattr(text_files, "fetch", no_network)
     (folder / "text8.first10000000.gz").write_bytes(b"")
     with pytest.raises(UsageError, match=r"Cannot download.* take the 10000000 characters .* characters=10000000"):

@@ -50,6 +50,40 @@ def agreement(trained: float, untrained: float = 0.5) -> Made:
     }
 
 
+def n_grams(counted: float, neural: float = 0.4, near: float = 1.0) -> Made:
+    """Past two opposite nouns, and next to the subject."""
+    values = {f"{order}-gram": counted for order in range(2, 6)}
+    values |= {f"neural {order}-gram": neural for order in range(2, 6)}
+    return {
+        "accuracy": [
+            {"model": model, "structure": "phrases", "depth": depth, "attractors": nouns, "accuracy": accuracy}
+            for model, far in values.items()
+            for depth, nouns, accuracy in ((0, "congruent", near), (2, "opposite", far))
+        ]
+    }
+
+
+def gap_n_grams(counted: float, neural: float = 0.5, near: float = 1.0) -> Made:
+    return {
+        "networks": [
+            {"model": f"{kind}{order}-gram", "trained": trained, "gap_9": value, "gap_2": near}
+            for kind, value in (("", counted), ("neural ", neural))
+            for order in range(2, 6)
+            for trained in ("gap 9", "gap 2")
+        ]
+    }
+
+
+def captioned(seen: float, new: float) -> Made:
+    """Of a network, and of the nearest picture."""
+    values = {"elman": (seen, new), "nearest picture": (0.6, 0.0)}
+    return {"networks": [{"model": name, "held": 2, "seen": a, "new": b} for name, (a, b) in values.items()]}
+
+
+def tuned(**test: float) -> Made:
+    return {"tuned-networks": [{"network": name, "test": value} for name, value in test.items()]}
+
+
 def selection(alone: float, lstm: float = 0.5, mixed: float = 0.5) -> Made:
     rows = (("elman", "gap 9", alone), ("lstm", "gap 9", lstm), ("elman", "mixed gaps", mixed), ("elman", "gap 2", 0.8))
     return {
@@ -125,7 +159,11 @@ CASES: dict[str, tuple[Made, Made]] = {
     ),
     "classification-early-stopping": (texts(average_long=0.6), texts(average_long=0.4)),
     "language-modeling-unigram": (texts("unigram", 90, elman=80, lstm=70), texts("unigram", 90, elman=99, lstm=70)),
-    "language-modeling-window": (texts(window=90, elman=99, lstm=70), texts(window=90, elman=99, lstm=91)),
+    "language-modeling-window": (tuned(window=90, elman=80), tuned(window=90, elman=99)),
+    "agreement-fixed-context": (n_grams(0.4), n_grams(0.4, neural=0.95)),
+    "selection-fixed-context": (gap_n_grams(0.5), gap_n_grams(0.5, neural=1.0)),
+    "captioning-describes": (captioned(0.8, 0.3), captioned(0.5, 0.5)),
+    "captioning-composes": (captioned(0.8, 0.77), captioned(0.8, 0.7)),
     "tagging-bidirectional": (texts(elman_both=0.9, elman=0.8), texts(elman_both=0.8, elman=0.9)),
     "tagging-deep": (texts(elman_both_deep=0.9, elman_both=0.8), texts(elman_both_deep=0.8, elman_both=0.9)),
     "tagging-baseline": (texts("most frequent tag", lstm_both=0.6), texts("most frequent tag", lstm_both=0.4)),
@@ -142,6 +180,9 @@ VOID = {
     "agreement-rnn": agreement(0.95, untrained=0.95),
     "bptt-gates": gradients(-0.2, -0.1, right=0.3),
     "padding-final-state": padding(0.9, 0.5, equal=0.4),
+    "agreement-fixed-context": n_grams(0.4, near=0.5),
+    "selection-fixed-context": gap_n_grams(0.5, near=0.5),
+    "captioning-composes": captioned(0.4, 0.4),
     "tagging-deep": texts(elman_both_deep=1.0, elman_both=0.999),
 }
 

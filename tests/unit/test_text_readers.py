@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import requests
 
 from rote.errors import DamagedFileError, UsageError
-from rote.tasks import compressed, text_data
+from rote.tasks import compressed, downloads
+from rote.tasks.datasets import DATASETS
 from rote.tasks.mnist import read_idx
 from rote.tasks.text_files import load_text
 from rote.tasks.text_readers import read_bytes, read_conllu, read_labelled, read_plain
@@ -184,17 +186,22 @@ def test_settings_that_do_not_go_together_are_refused(wrong, told):
         ClassificationTask(**wrong)
 
 
+def no_network(*_: object, **__: object) -> object:
+    raise requests.ConnectionError("no network")
+
+
 def test_data_that_are_not_here_or_not_the_known_release_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("ROTE_DATA", str(tmp_path))
-    monkeypatch.setattr(text_data, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(requests.Session, "request", no_network)
     assert ClassificationTask().resolved().data == "stand-in"
     assert "Not real text" in ClassificationTask(examples=20).load().note
     with pytest.raises(UsageError, match=r"SST-2 is not on this machine: sst2\.train\.txt.*task\.data=stand-in"):
         ClassificationTask(data="sst2").check()
     folder = tmp_path / "text_classification"
     folder.mkdir()
-    for name in text_data.DATASETS["sst2"].files:
-        (folder / f"{name}.gz").write_bytes(gzip.compress(b"1 good\n0 bad\n"))
+    for file in DATASETS["sst2"].files:
+        (folder / f"{file.name}.gz").write_bytes(gzip.compress(b"1 good\n0 bad\n"))
     assert ClassificationTask().resolved().data == "sst2"
     with pytest.raises(DamagedFileError, match="not the release of SST-2"):
         ClassificationTask(data="sst2").load()

@@ -2,6 +2,7 @@
 
 from rote.commands.claims import Claims
 from rote.commands.connectivity import Connectivity
+from rote.commands.data import Data
 from rote.commands.exploring import Explore
 from rote.commands.outcomes import Cite, Report
 from rote.commands.reproducing import Reproduce
@@ -14,6 +15,7 @@ __all__ = [
     "Cite",
     "Claims",
     "Connectivity",
+    "Data",
     "Explore",
     "List",
     "Report",

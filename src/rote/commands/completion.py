@@ -89,6 +89,10 @@ def _positional(command: str, given: list[str], store: str | None) -> list[str]:
     if command in ("run", "sweep"):
         study, set_already = studies[given[0]](), {word.partition("=")[0] for word in given[1:]}
         return [f"{key}=" for key in study.settings(study.default) if key not in set_already]
+    if command == "data":
+        from rote.tasks.datasets import DATASETS
+
+        return [word for word in (*DATASETS, *studies) if word not in given]
     if command == "reproduce":
         return [word for word in _sources() if word not in given]
     from rote.commands.runs import ACTIONS

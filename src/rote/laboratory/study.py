@@ -58,6 +58,7 @@ class Study(ABC, Generic[C]):
     about: ClassVar[str]
     claims: ClassVar[tuple[Claim, ...]]
     deviations: ClassVar[tuple[str, ...]] = ()  # from the published text, and what it leaves open
+    data: ClassVar[tuple[str, ...]] = ()  # real data that it reads where they are, as ``rote data`` names them
     presets: ClassVar[Mapping[str, Mapping[str, object]]]
     objective: ClassVar[tuple[str, str, Literal["max", "min"]] | None] = None  # of a sweep: table, column, what is best
     swept: ClassVar[Mapping[str, object]] = {}  # what a sweep changes, unless it says otherwise

@@ -245,6 +245,33 @@ class WordAverageConfig(TextModelConfig):
         return WordAverage(inputs, outputs, self, seed, dtype)
 
 
+@dataclass(frozen=True)
+class CaptionerConfig:
+    """An image becomes the first state of a recurrent network, which then says words (source 004, "one to many")."""
+
+    cell: str = "elman"
+    encoder: int = 64  # units between the image and the state
+    embedding: int = 32
+    hidden: int = 64
+
+    def __post_init__(self) -> None:
+        known_cells(self.cell)
+        at_least(self, 1, "encoder", "embedding", "hidden")
+
+
+@dataclass(frozen=True)
+class NeuralNGramConfig:
+    """Feed-forward language model of symbols: the last ``order`` - 1 of them, a hidden layer, a linear readout."""
+
+    order: int = 4  # symbols of an n-gram, the predicted one included
+    embedding: int = 32
+    hidden: int = 32
+
+    def __post_init__(self) -> None:
+        at_least(self, 2, "order")
+        at_least(self, 1, "embedding", "hidden")
+
+
 @architectures.register("window")
 @dataclass(frozen=True)
 class WindowConfig(TextModelConfig):

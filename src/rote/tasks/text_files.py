@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import lzma
-import os
 import warnings
 import zipfile
 import zlib
@@ -23,11 +22,11 @@ from rote.errors import DamagedFileError, UsageError
 from rote.store.files import digest
 from rote.tasks.alphabet import Outside, clean
 from rote.tasks.compressed import PIECE, opened
-from rote.tasks.downloads import Remote, cache, fetch, local
+from rote.tasks.downloads import Remote, fetch, local, roots
 
 WHOLE = 100_000_000
 ZIP = Remote(
-    "text8", "text8.zip", ("http://mattmahoney.net/dc/",),
+    "text8", "text8.zip", ("http://mattmahoney.net/dc/", "https://data.deepai.org/"),
     "a6640522afe85d1963ad56c05b0ede0a0c000dddc9671758a6cc09b7a38e5232",
 )  # fmt: skip
 
@@ -92,8 +91,8 @@ def _text8(characters: int | None) -> Text:
 def _prefix(characters: int) -> tuple[Path, Prefix] | None:
     """The smallest prefix on this machine that has so many characters."""
     for prefix in PREFIXES:
-        for root in filter(None, (os.environ.get("ROTE_DATA"), str(cache()))):
-            path = Path(root).expanduser() / "text8" / prefix.name
+        for root in roots():
+            path = root / "text8" / prefix.name
             if characters <= prefix.characters and path.is_file():
                 return path, prefix
     return None

@@ -19,6 +19,7 @@ from rote.config import at_least
 from rote.errors import SettingError, UsageError
 from rote.store.files import canonical, digest
 from rote.tasks import text_data
+from rote.tasks.datasets import DATASETS
 from rote.tasks.task import tasks
 from rote.tasks.text import UNKNOWN, Numbers, Ragged, Vocabulary
 from rote.tasks.text_readers import Sentence, TagColumn, Units, read_bytes, read_conllu, read_labelled, read_plain
@@ -141,7 +142,7 @@ class TextTask(ABC):
             return sentences, NOTE, {"stand-in": digest(repr(made).encode())}
         else:
             contents = [(str(path), content) for path, content in text_data.read_dataset(self.data)]
-            note = f"Text: {text_data.DATASETS[self.data].title}."
+            note = f"Text: {DATASETS[self.data].title}."
         checksums = {path.rsplit("/", 1)[-1]: digest(content) for path, content in contents}
         return [(path, self.read(path, content)) for path, content in contents], note, checksums
 
@@ -212,8 +213,8 @@ class ClassificationTask(TextTask):
     of_corpora: ClassVar[tuple[str, ...]] = ("coarse",)
 
     def read(self, path: str, data: bytes) -> list[Sentence]:
-        real = not self.train and self.data in text_data.DATASETS
-        found = read_labelled(path, data, text_data.DATASETS[self.data].encoding if real else self.encoding)
+        real = not self.train and self.data in DATASETS
+        found = read_labelled(path, data, DATASETS[self.data].encoding if real else self.encoding)
         if not self.coarse:
             return found
         return [replace(sentence, labels=(sentence.labels[0].split(":")[0],)) for sentence in found]

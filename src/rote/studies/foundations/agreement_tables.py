@@ -13,7 +13,7 @@ from rote.studies.foundations import published
 if TYPE_CHECKING:
     from rote.studies.foundations.agreement import AgreementConfig
 
-MODEL = Column("model", "recurrent unit, the same before training, or order of the n-grams", "label")
+MODEL = Column("model", "recurrent unit, the same before training, or n-grams by order, counted or neural", "label")
 CONDITION = Column("condition", "what stands between subject and verb", "label")
 ATTRACTORS = Column("attractors", "number of the nouns there: as the subject's, or opposite", "label")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.models import KneserNey, StackedLanguageModel
+from rote.models import KneserNey
 from rote.store import Table
 from rote.studies.foundations.agreement_tables import ACCURACY, CURVE
-from rote.studies.foundations.sentence_models import after, larger, stacked
+from rote.studies.foundations.sentence_models import Population, after, larger, stacked
 from rote.tasks.agreement import AgreementTask, Items
 
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ UNTRAINED = "untrained"
 
 
 def measured(asked: AgreementMeasurement, trained: Trained, device: str) -> list[Table]:
-    """The networks of a cell before training and after it, and their loss in between."""
-    cell, rows = trained.recipe.model.cell, []
-    for name, step in ((f"{UNTRAINED} {cell}", 0), (cell, None)):
+    """The networks of a recipe before training, where these were kept, and after it; and their loss in between."""
+    learned, rows = trained.recipe.label, []
+    for step in trained.steps:
+        name = learned if step else f"{UNTRAINED} {learned}"
         model = stacked(trained, trained.weights(step), device)
         rows += [{"model": name, **row} for row in _accuracies(asked, trained, model)]
     losses = [
-        {"model": cell, "seed": seed, "step": record["step"], "loss": loss}
+        {"model": learned, "seed": seed, "step": record["step"], "loss": loss}
         for record in trained.run.metrics()
         for seed, loss in zip(trained.seeds, record["loss"], strict=True)
     ]
@@ -59,7 +60,7 @@ def _items(asked: AgreementMeasurement, task: AgreementTask, seed: int) -> Itera
         yield labels, task.items(seed, structure, depth, attractors, asked.items)
 
 
-def _accuracies(asked: AgreementMeasurement, trained: Trained, model: StackedLanguageModel) -> list[Row]:
+def _accuracies(asked: AgreementMeasurement, trained: Trained, model: Population) -> list[Row]:
     """One condition after the other, all networks at once, each with the items of its own seed."""
     by_seed = [list(_items(asked, trained.recipe.task, seed)) for seed in trained.seeds]
     rows: list[Row] = []

@@ -58,6 +58,7 @@ class ClassificationStudy(TextStudy[ClassificationConfig]):
 
     name = "classification"
     recipe, baselines = ClassificationRecipe, ClassificationBaselines
+    data = ("sst2", "trec")
     objective = ("networks", "dev", "max")
     place = "RNN for Text Classification; Additional Training Notes"
     title = "Classifying texts"

@@ -142,6 +142,7 @@ class PaddingStudy(Study[PaddingConfig]):
 
     name = "padding"
     source = published.SOURCE
+    data = ("sst2", "trec")
     place = "Batching in RNNs; Padding and Masking"
     title = "Padding without a mask"
     about = (

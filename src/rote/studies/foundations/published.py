@@ -55,6 +55,7 @@ LEXICON_TOKENS = "no token falls into the branch of another word"  # p. 202, Fig
 # The lecture, in its words.
 NUMBER = "to get the number on the verb, need to look at the subject, which can be very far away"
 N_GRAMS = "n-gram models, which cannot build such dependencies"
+BOTH_N_GRAMS = "N-gram (whether count-based or neural) cannot"
 IN_PRINCIPLE = "in principle, should help models capture long-distance dependencies"
 SELECTION = "N-gram (whether count-based or neural) cannot. E.g., with n=4: P(word | “they wanted a larger”)"
 # Slides "@tensor_op", "Simple / Vanilla / Elman RNNs", "Training: BPTT" and "Next Time".
@@ -98,6 +99,7 @@ LEXICON_GROUPS = {
 # The lecture on uses: classification, tagging, language modeling. It reports no measurement of them.
 FINAL_STATE = "use mask to tell model what to ignore, either: select correct final states [classification]"
 PADDED_LOSS = "use mask to tell model what to ignore, either: multiply losses in tagging tasks [LM]"
+ONE_TO_MANY = "one to many, e.g. image captioning"
 USES = "uses: classification, tagging"
 EXTENSIONS = "extensions: deep, bidirectional"
 AVERAGE = "feed-forward networks: fixed-size input; previous classifier: average embeddings of words"

@@ -12,13 +12,23 @@ from rote.errors import SettingError
 from rote.laboratory import Study, StudyConfig, studies
 from rote.laboratory.study import CELLS_DECIDE, RECORDS_SHOWN
 from rote.models import LanguageModelConfig
-from rote.models.settings import known_cells
+from rote.models.settings import NeuralNGramConfig, known_cells
 from rote.recipes import Job, Measurement, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
 from rote.studies.foundations import published
 from rote.studies.foundations.selection_tables import MIXED, all_tables
-from rote.studies.foundations.sentences import RIGHT, Batches, SentenceRecipe, right, small_model
+from rote.studies.foundations.sentences import (
+    RIGHT,
+    Batches,
+    SentenceModel,
+    SentenceRecipe,
+    counted,
+    neural,
+    neural_n_grams,
+    right,
+    small_model,
+)
 from rote.tasks.selection import LECTURE, LONGEST, SelectionTask, check_gap
 from rote.training import TrainingConfig
 
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
 GAPS = (2, 4, 6, LECTURE)
 SHORT, ALONE = GAPS[0], f"gap {LECTURE}"  # the name of the training with the lecture's gap alone
 GATED = ("lstm", "gru")
+ORDERS = (2, 3, 4, 5)
 
 
 def training() -> TrainingConfig:
@@ -79,6 +90,18 @@ class SelectionRecipe(SentenceRecipe):
         return self.training.recorded_steps()
 
 
+@recipes.register("selection-neural-n-grams")
+@dataclass(frozen=True)
+class SelectionNeuralNGramRecipe(SelectionRecipe):
+    """Feed-forward language models of the same sentences, which see the last few words."""
+
+    name = "selection-neural-n-grams"
+    model: SentenceModel = field(default_factory=NeuralNGramConfig)
+
+    def snapshots(self) -> Sequence[int]:
+        return (0,)
+
+
 @measurements.register("selection")
 @dataclass(frozen=True)
 class SelectionMeasurement(Measurement):
@@ -107,7 +130,7 @@ class SelectionCounts(Measurement):
     variants: int = 1
     items: int = 500
     sentences: int = 20_000
-    orders: tuple[int, ...] = (2, 3, 4, 5)
+    orders: tuple[int, ...] = ORDERS
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.foundations.selection_training import counted
@@ -128,7 +151,7 @@ class SelectionConfig(StudyConfig):
     items: int = 500  # of the test, for each gap
     sentences: int = 20_000  # that n-grams are counted on
     cells: tuple[str, ...] = ("elman", "gru", "lstm")
-    orders: tuple[int, ...] = (2, 3, 4, 5)  # of the n-grams
+    orders: tuple[int, ...] = ORDERS  # of the n-grams, counted and neural
 
     def __post_init__(self) -> None:
         at_least(self, 1, "items", "sentences", "seeds", "orders")
@@ -163,14 +186,16 @@ class SelectionStudy(Study[SelectionConfig]):
         "'The family moved from the city because they wanted a larger ___': house after family, market after team, "
         "nine words later. Networks are trained with one length of that gap or with several, and asked at every "
         "recorded step which kind of object they expect. Whether the long gap is learned at all depends on the cell "
-        "and on whether shorter ones are seen too, which ties this to source 000."
+        "and on whether shorter ones are seen too, which ties this to source 000. n-grams of order 2 to 5, counted and "
+        "as feed-forward networks, stand beside them."
     )
     deviations = (
         "The lecture has two sentences, no experiment. Grammar, sizes and training are ours: three nouns and three "
         "objects of each kind, always the same words between them (variants=3: alternatives that say nothing), new "
         "sentences at every update, tanh units, Adam.",
         "Learned: more than 95 % right, with the longest gap for the mixed training.",
-        "n-grams are interpolated Kneser-Ney counts.",
+        "n-grams are interpolated Kneser-Ney counts; neural ones are feed-forward networks on the last words (Bengio "
+        "et al. 2003), with the sizes, sentences and updates of the recurrent ones.",
         "Preset quick: fewer gaps, seeds and updates.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
@@ -190,10 +215,16 @@ class SelectionStudy(Study[SelectionConfig]):
     default = SelectionConfig()
 
     def jobs(self, config: SelectionConfig) -> list[Job]:
-        """The networks of each cell, and the counts."""
+        """The networks of each cell, the neural n-grams, and the counts."""
         gaps = (config.gaps, config.alone, config.variants)
         asked = SelectionMeasurement(config.further, config.items)
-        recipes = [SelectionRecipe(replace(config.model, cell=cell), config.training, *gaps) for cell in config.cells]
+        recipes = [
+            *(SelectionRecipe(replace(config.model, cell=cell), config.training, *gaps) for cell in config.cells),
+            *(
+                SelectionNeuralNGramRecipe(model, config.training, *gaps)
+                for model in neural_n_grams(config.model, config.orders)
+            ),
+        ]
         networks = [asked.of(job) for recipe in recipes for job in recipe.jobs(config.seed_numbers)]
         counts = SelectionCounts(*gaps, config.items, config.sentences, config.orders)
         return [*networks, counts.of(seeds=config.seed_numbers)]
@@ -208,6 +239,28 @@ class SelectionStudy(Study[SelectionConfig]):
             published.SELECTION,
             kind="identity",
             test="tests/oracles/test_sentence_models.py::test_n_grams_know_no_noun_beyond_their_words",
+        ),
+        Claim(
+            "selection-fixed-context", "foundations", "Selectional Restrictions",
+            "n-grams, whether they are counted or neural networks, cannot: across the lecture's gap they do not expect "
+            "the object that goes with the noun.",
+            published.SELECTION,
+            (
+                *(
+                    Assertion(f"{model}, gap of the lecture alone", _accuracy(model), below(RIGHT), scale="unit")
+                    for kind in (counted, neural)
+                    for model in map(kind, ORDERS)
+                ),
+                *(
+                    right(
+                        f"{model}, gap of {SHORT} alone: the noun is within its words",
+                        _accuracy(model, f"gap {SHORT}", SHORT), role="condition",
+                    )
+                    for model in (counted(4), neural(4))
+                ),
+            ),
+            remark="Both kinds have to fail, at every order from 2 to 5, and both must have learned what stands within "
+            "their words.",
         ),
         Claim(
             "selection-rnn", "foundations", "Selectional Restrictions; Summary",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rote.laboratory.aggregate import BAND, Row, band, bands, grouped, interval_columns
 from rote.store import Column, Table
+from rote.studies.foundations.sentences import counted, neural
 from rote.tasks.selection import SelectionTask
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 LEARNED = 0.95  # share of items right, from which on a gap is learned
 MIXED = "mixed gaps"
-MODEL = Column("model", "recurrent unit, or order of the n-grams", "label")
+MODEL = Column("model", "recurrent unit, or n-grams by order, counted or neural", "label")
 TRAINED = Column("trained", "gaps of the training", "label")
 GAP = Column("gap", "words between noun and object in the test", "label")
 STEP = Column("step", "updates", "label")
@@ -110,17 +111,18 @@ def _outcome(networks: Table, further: int, note: str) -> Table:
 
 
 def _counts(config: SelectionConfig, rows: list[Row], note: str) -> Table:
-    names = [f"{order}-gram" for order in config.orders]
-    counted = [row for row in rows if row["model"] in names and row["trained"] != MIXED]
+    models = dict.fromkeys(row["model"] for row in rows)
+    names = [name for kind in (counted, neural) for name in map(kind, config.orders) if name in models]
+    own = [row for row in _last(rows) if row["model"] in names and row["trained"] == f"gap {row['gap']}"]
     wide = [
         {
             "gap": gap,
             **{name: band([row["accuracy"] for row in group if row["model"] == name])["mean"] for name in names},
         }
-        for (gap,), group in grouped(counted, ("gap",)).items()
+        for (gap,), group in grouped(own, ("gap",)).items()
     ]
     columns = (GAP, *(Column(name, "share of items right, mean over seeds") for name in names))
     return Table.make(
-        "n-grams", "The same by counting", columns, wide, place="Selectional Restrictions",
-        note=f"Counted on {config.sentences} sentences with that gap. {note}",
+        "n-grams", "The same by n-grams, counted and neural", columns, wide, place="Selectional Restrictions",
+        note=f"Counted on {config.sentences} sentences with that gap, or trained as the networks above. {note}",
     )  # fmt: skip

@@ -38,7 +38,7 @@ def fresh(tasks: Sequence[tuple[str, SelectionTask, int]], batch: int) -> Batche
 
 
 def measured(asked: SelectionMeasurement, trained: Trained, progress: Progress, device: str) -> list[Table]:
-    """The networks of a cell at every kept step, with the gaps of all trainings and a further one."""
+    """The networks of a recipe at every kept step, with the gaps of all trainings and a further one."""
     recipe: SelectionRecipe = trained.recipe
     tasks = recipe.tasks(trained.seeds)
     tested = (*sorted({*recipe.gaps, *recipe.alone}), asked.further)
@@ -49,7 +49,7 @@ def measured(asked: SelectionMeasurement, trained: Trained, progress: Progress, 
         for gap, group in items.items():
             chances = after(model, np.stack([one.prefix for one in group]))
             for (name, task, seed), one, own in zip(tasks, group, chances, strict=True):
-                labels = {"model": recipe.model.cell, "trained": name, "seed": seed, "step": step, "gap": gap}
+                labels = {"model": recipe.label, "trained": name, "seed": seed, "step": step, "gap": gap}
                 rows.append({**labels, "accuracy": _accuracy(one, own, task.objects)})
         progress(done + 1, len(trained.steps))
     return [_table(rows)]

@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.models.fitting import fitted
+from rote.models.neural_n_gram import StackedNeuralNGram
 from rote.tasks.shuffling import ShuffledBatches
 from rote.training import Program, TrainingConfig, choose_device
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
     from rote.recipes import Trained
-    from rote.studies.foundations.sentences import Batches, SentenceRecipe
+    from rote.studies.foundations.sentences import Batches, SentenceModel, SentenceRecipe
 
+Population = StackedLanguageModel | StackedNeuralNGram
 IGNORED = -100  # a target that cross_entropy leaves out
 ORDER = 2  # the stream of random numbers that shuffles sentences, beside those of the tasks
 
@@ -30,19 +32,19 @@ class SentenceProgram(Program):
     """One network per replica. Every sentence begins behind a full stop, symbol 0, from a state of zeros."""
 
     stacked = True
-    model: StackedLanguageModel
+    model: Population
 
     def __init__(
         self,
         symbols: int,
-        model: LanguageModelConfig,
+        model: SentenceModel,
         training: TrainingConfig,
         seeds: Sequence[int],
         batches: Batches,
         device: str,
     ) -> None:
         self.device, self.replicas, self.batches = choose_device(device), len(seeds), batches
-        self.model = StackedLanguageModel(symbols, model, seeds, training.torch_dtype())
+        self.model = population(symbols, model, seeds, training.torch_dtype())
         self.model.to(self.device)
 
     def losses(self, step: int) -> Float[Tensor, " replica"]:
@@ -59,19 +61,27 @@ class SentenceProgram(Program):
         return {"loss": self.losses(0).tolist()}
 
 
-def stacked(trained: Trained, weights: Mapping[str, Any], device: str = "cpu") -> StackedLanguageModel:
+def population(symbols: int, model: SentenceModel, seeds: Sequence[int], dtype: torch.dtype) -> Population:
+    """A network for each seed."""
+    if isinstance(model, LanguageModelConfig):
+        return StackedLanguageModel(symbols, model, seeds, dtype)
+    return StackedNeuralNGram(symbols, model, seeds, dtype)
+
+
+def stacked(trained: Trained, weights: Mapping[str, Any], device: str = "cpu") -> Population:
     """The networks of a finished training with these weights."""
     recipe: SentenceRecipe = trained.recipe
     symbols, config, replicas = len(recipe.symbols()), recipe.model, len(recipe.members(trained.seeds))
+    read = config.hidden if isinstance(config, LanguageModelConfig) else config.embedding * (config.order - 1)
     model = fitted(
-        lambda: StackedLanguageModel(symbols, config, [0] * replicas, recipe.training.torch_dtype()),
-        weights, trained.run.folder, *(replicas * config.hidden * size for size in (config.hidden, config.embedding)),
+        lambda: population(symbols, config, [0] * replicas, recipe.training.torch_dtype()),
+        weights, trained.run.folder, *(replicas * config.hidden * size for size in (read, config.embedding)),
     )  # fmt: skip
     return model.to(choose_device(device)).eval()
 
 
 @torch.no_grad()
-def after(model: StackedLanguageModel, prefixes: NDArray[np.int64]) -> NDArray[np.float64]:
+def after(model: Population, prefixes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Probabilities of the word after each prefix, [replica, prefix, word]; all of one length."""
     logits, _ = model(begun(prefixes).to(model.readout.device))
     return np.asarray(logits[:, :, -1].double().softmax(-1).cpu())

@@ -1,4 +1,7 @@
-"""Recurrent language models on generated sentences: what the studies agreement, selection and matrix train."""
+"""Language models on generated sentences: what the studies agreement, selection and matrix train.
+
+They are recurrent, or neural n-grams, which see a fixed number of the last words.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from rote.claims import Assertion, PerSeed, above
 from rote.claims.claim import Role
 from rote.claims.counting import Quantifier
 from rote.models import LanguageModelConfig
+from rote.models.settings import NeuralNGramConfig
 from rote.recipes import Network, Recipe, Trained
 from rote.recipes.recipe import Progress
 from rote.store import Run
@@ -23,7 +27,23 @@ if TYPE_CHECKING:
 
 Batches = Callable[[int], "NDArray[np.int64]"]  # step -> tokens [replica, sentence, time], padded with -1
 SHOWN = 24  # symbols of an example
+SentenceModel = LanguageModelConfig | NeuralNGramConfig
 RIGHT = 0.9  # share of items from which on a network is said to know what is asked; one that does not has half of them
+
+
+def counted(order: int) -> str:
+    """What tables call an n-gram that is counted."""
+    return f"{order}-gram"
+
+
+def neural(order: int) -> str:
+    """What tables call one that is a feed-forward network."""
+    return f"neural {order}-gram"
+
+
+def neural_n_grams(model: LanguageModelConfig, orders: Iterable[int]) -> list[NeuralNGramConfig]:
+    """Of these orders, with the sizes of a recurrent model; one of a single word would see nothing."""
+    return [NeuralNGramConfig(order, model.embedding, model.hidden) for order in orders if order > 1]
 
 
 def small_model() -> LanguageModelConfig:
@@ -38,12 +58,12 @@ class SentenceRecipe(Recipe):
 
     together = 64
     view = "sequence"
-    model: LanguageModelConfig = field(default_factory=small_model)
+    model: SentenceModel = field(default_factory=small_model)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     @property
     def label(self) -> str:
-        return self.model.cell
+        return self.model.cell if isinstance(self.model, LanguageModelConfig) else neural(self.model.order)
 
     @abstractmethod
     def symbols(self) -> tuple[str, ...]:
@@ -73,7 +93,9 @@ class SentenceRecipe(Recipe):
         train(program, self.training, run, progress=progress, snapshots=self.snapshots())
 
     def closed(self) -> str:
-        return ""
+        if isinstance(self.model, LanguageModelConfig):
+            return ""
+        return "A neural n-gram does not read step by step. Open one of a recurrent part, as 'elman'."
 
     def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
         from rote.studies.foundations.sentence_models import stacked

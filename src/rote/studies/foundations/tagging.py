@@ -62,6 +62,7 @@ class TaggingStudy(TextStudy[TaggingConfig]):
 
     name = "tagging"
     recipe, baselines = TaggingRecipe, TaggingBaselines
+    data = ("ewt",)
     objective = ("networks", "dev", "max")
     place = "Using RNNs; Two Extensions"
     title = "Tagging words"

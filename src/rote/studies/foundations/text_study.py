@@ -126,6 +126,10 @@ class TextRecipe(Recipe):
     def members(self, seeds: Sequence[int]) -> list[Mapping[str, Label]]:
         return [{"seed": seed, "setting": self.label} for seed in seeds]
 
+    def allowed(self) -> int | None:
+        """How many parameters a network may have, where that decides the size of its hidden layer."""
+        return None
+
     def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
         from rote.studies.foundations.text_training import TextProgram
         from rote.training import train

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from rote.models import TextModel, WindowModel, WordAverage
+from rote.errors import UsageError
+from rote.models import TextModel, TextModelConfig, WindowModel, WordAverage
 from rote.models.fitting import fitted
 from rote.recipes import Network
 from rote.store import Run, Table
+from rote.studies.foundations.language_tables import TRIALS
 from rote.studies.foundations.sentences import spelled
 from rote.studies.foundations.text_tables import curve_columns
 from rote.tasks.text import UNKNOWN, Numbers, Ragged, batches, pad
@@ -82,12 +85,35 @@ class TextProgram(Program):
 
 def make_model(recipe: TextRecipe, corpus: Corpus, seed: int) -> nn.Module:
     """The network that the recipe names, drawn from its seed."""
-    dtype, sizes = recipe.training.torch_dtype(), (len(corpus.vocabulary), len(corpus.labels))
+    sizes, allowed = (len(corpus.vocabulary), len(corpus.labels)), recipe.allowed()
+    if allowed is None:
+        return _made(recipe, recipe.model, sizes, seed)
+    return _made(recipe, replace(recipe.model, hidden=largest_hidden(recipe, sizes, allowed)), sizes, seed)
+
+
+def largest_hidden(recipe: TextRecipe, sizes: tuple[int, int], allowed: int) -> int:
+    """The units with which the network has at most so many parameters, embedding and readout included."""
+
+    def count(hidden: int) -> int:
+        return sum(one.numel() for one in _made(recipe, replace(recipe.model, hidden=hidden), sizes, 0).parameters())
+
+    if count(1) > allowed:
+        raise UsageError(
+            f"'budget' must be at least {count(1)}, for {sizes[0]} words and one hidden unit. Got {allowed}."
+        )
+    low, high = 1, 2
+    while count(high) <= allowed:
+        low, high = high, 2 * high
+    return low + bisect.bisect_right(range(low + 1, high), allowed, key=count)
+
+
+def _made(recipe: TextRecipe, config: TextModelConfig, sizes: tuple[int, int], seed: int) -> nn.Module:
+    dtype = recipe.training.torch_dtype()
     if recipe.architecture == "average":
-        return WordAverage(*sizes, recipe.model, seed, dtype)
+        return WordAverage(*sizes, config, seed, dtype)
     if recipe.architecture == "window":
-        return WindowModel(*sizes, recipe.model, seed, dtype, recipe.window)
-    return TextModel(*sizes, recipe.model, seed, dtype)
+        return WindowModel(*sizes, config, seed, dtype, recipe.window)
+    return TextModel(*sizes, config, seed, dtype)
 
 
 def answers(recipe: TextRecipe, model: Any, tokens: Tensor, lengths: Tensor) -> Tensor:
@@ -115,6 +141,16 @@ def measured(variant: str, trained: Sequence[Trained], run: Run) -> Table:
             for row in one.run.metrics()
         ]
     return Table.make("curves", "Every network over training", curve_columns(recipe.kind), rows, details=True)
+
+
+def trials(network: str, trained: Sequence[Trained], run: Run) -> Table:
+    """Of every seed and learning rate, what its network had at the lowest loss on dev."""
+    rows = []
+    for one in trained:
+        best = min(measured(network, [one], run).records(), key=lambda row: row["loss"])
+        labels = {"network": network, "rate": one.recipe.training.learning_rate, "seed": one.seeds[0]}
+        rows.append({**labels, **{name: best.get(name) for name in ("parameters", "loss", "dev", "test", "epoch")}})
+    return Table.make("trials", "Every trial", TRIALS, rows, details=True)
 
 
 @dataclass(frozen=True)

@@ -210,6 +210,7 @@ class AutocompleteStudy(Study[MemorizationConfig]):
 
     name = "autocomplete"
     source = published.SOURCE
+    data = ("text8",)
     place = "All figures, appendix"
     title = "Autocomplete with GRU, LSTM and Nested LSTM"
     about = (
