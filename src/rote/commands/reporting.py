@@ -39,8 +39,9 @@ def write_report(
 
     Of each study the run nearest to the source's scale is shown, or the one of ``preset``. ``entries``: the ledger, if
     known. ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder."""
-    if preset is not None and preset not in PRESETS:
-        raise UnknownNameError("preset", preset, PRESETS)
+    known = dict.fromkeys((*PRESETS, *(one for name in studies for one in studies[name].presets)))
+    if preset is not None and preset not in known:
+        raise UnknownNameError("preset", preset, known)
     sections = []
     read = {} if read is None else read
     entries = ledger(store, left_out, read) if entries is None else entries
