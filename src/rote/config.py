@@ -20,8 +20,8 @@ from rote.errors import SettingError, UnknownNameError, UsageError
 
 C = TypeVar("C")
 REPEATS = {"repeats": True}  # as metadata of a field: a list whose values may be equal, such as sizes of layers
-# As metadata of a field that came later: at its default it is not in the plain form, so that what was made before it was
-# there keeps its identity.
+# As metadata of a field that came later: at its default it is not in the plain form, so that what was made before keeps
+# its identity.
 UNSAID = {"unsaid at default": True}
 
 

@@ -233,7 +233,7 @@ def test_the_depth_is_the_nested_lstms_and_unsaid_at_its_default():
     assert [deep.recipe(cell).model.depth for cell in CELLS] == [2, 2, 3]
     assert "depth" not in to_plain(study.resolve("smoke", {}))["model"]
     assert to_plain(deep)["model"]["depth"] == 3
-    with pytest.raises(UsageError, match="'model.depth' .* no nested_lstm among 'cells'"):
+    with pytest.raises(UsageError, match=r"'model.depth' .* no nested_lstm among 'cells'"):
         study.resolve("smoke", {"cells": "gru", "model.depth": 3})
 
 

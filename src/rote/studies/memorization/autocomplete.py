@@ -243,17 +243,17 @@ class AutocompleteStudy(Study[MemorizationConfig]):
         "Epochs are shuffled as a whole, the source's through a window of 10 000; Adam's epsilon is torch's.",
         "The source's defects are measured beside the corrected numbers: padding and unknown words in the accuracy "
         "graph, training and validation mixed in the loss curves, squared norm for the formula's norm.",
-        "At every scale but smoke GRU and LSTM have two layers where the Nested LSTM has one of depth 2, as published, so "
-        "that the LSTM's and the Nested LSTM's recurrent parameters are equally many (table configurations). Results "
-        "that were kept with model.layers=1 have half of them in GRU and LSTM.",
+        "At every scale but smoke GRU and LSTM have two layers where the Nested LSTM has one of depth 2, as published: "
+        "the LSTM's and the Nested LSTM's recurrent parameters are equally many (table configurations). In results "
+        "that were kept with model.layers=1, GRU and LSTM have half of them.",
         "quick: 64 units, 2000 words, observations of 100 characters, 400 mini-batches of 32 with a falling learning "
         "rate and clipped gradients, learning from 256 sampled words instead of all (tested exactly, on 320 "
         "observations): seconds of training where the source had hours. Its text is what this machine has, see above. "
         "The word 'grammar' is not in that vocabulary; of the bundled text neither are 'learning' and 'schools'.",
         "scaled: 256 units, 5000 words of the first 10 million characters, two passes in mini-batches of 32, a falling "
         "learning rate, clipped gradients, 1024 sampled words instead of all (tested exactly), five seeds.",
-        "smoke: one layer of each cell, so that the Nested LSTM has twice the LSTM's recurrent parameters; it only shows "
-        "that everything runs.",
+        "smoke: one layer of each cell, so that the Nested LSTM has twice the LSTM's recurrent parameters; it only "
+        "shows that everything runs.",
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": SMOKE, "quick": QUICK, "scaled": SCALED, "paper": {}

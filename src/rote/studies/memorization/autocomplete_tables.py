@@ -92,7 +92,8 @@ def _configurations(tables: Mapping[str, Table], depths: Mapping[str, int]) -> T
                     "networks": what, "cell": cell, "units": first["units"], "layers": first["layers"],
                     "depth": None if published.DEPTH[cell] is None else depths[what],
                     **{part: first[part] for part in parts}, **{f"{part}_published": value for part, value in said},
-                    "parity": beside, "parity_published": published.PARAMETERS[cell][1] / published.PARAMETERS["LSTM"][1],
+                    "parity": beside,
+                    "parity_published": published.PARAMETERS[cell][1] / published.PARAMETERS["LSTM"][1],
                 }
             )  # fmt: skip
     columns = (
