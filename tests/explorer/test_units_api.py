@@ -74,8 +74,12 @@ def test_a_gradient_is_that_of_autograd(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"layer": 9}, "'layer' must lie in 0 to 0"), ({"unit": 4000}, "'unit' must lie in 0 to 159"), ({"text": "a" * 300}, "Shorten")],
-)  # fmt: skip
+    [
+        ({"layer": 9}, "'layer' must lie in 0 to 0"),
+        ({"unit": 4000}, "'unit' must lie in 0 to 159"),
+        ({"text": "a" * 300}, "Shorten"),
+    ],
+)
 def test_what_is_not_there_is_told(client: TestClient, changes: dict[str, Any], told: str) -> None:
     response = client.post("/api/units", json={"model": "gru", "text": TEXT} | changes)
     assert response.status_code == 422

@@ -17,6 +17,12 @@ KINDS = [
 ]  # fmt: skip
 
 
+WITHOUT_WEIGHTS: dict[str, Any] = {
+    "product": torch.mul, "sum": lambda *parts: sum(parts[1:], parts[0]), "complement": lambda gate: 1 - gate,
+    "tanh": torch.tanh, "sigmoid": torch.sigmoid,
+}  # fmt: skip
+
+
 def drawn(name: str, options: dict[str, Any]) -> tuple[Cell, Plain, tuple[torch.Tensor, ...], Diagram]:
     torch.manual_seed(0)
     cell = cells[name](3, 4, **options).double()
@@ -39,17 +45,16 @@ def test_states_and_gates_are_those_of_the_plain_step(name: str, options: dict[s
 
 
 @pytest.mark.parametrize(("name", "options"), KINDS)
-def test_every_operation_without_weights_is_what_its_kind_says_of_its_inputs(name: str, options: dict[str, Any]) -> None:
+def test_every_operation_without_weights_is_what_its_kind_says_of_its_inputs(
+    name: str, options: dict[str, Any]
+) -> None:
     _, _, _, made = drawn(name, options)
     for number, node in enumerate(made.nodes):
         given = [made.nodes[one].value for one in node.inputs]
         assert all(one < number for one in node.inputs)
         if node.weights or node.kind in ("input", "state"):
             continue
-        expected = {
-            "product": lambda: given[0] * given[1], "sum": lambda: sum(given[1:], given[0]),
-            "complement": lambda: 1 - given[0], "tanh": lambda: given[0].tanh(), "sigmoid": lambda: given[0].sigmoid(),
-        }[node.kind]()  # fmt: skip
+        expected = WITHOUT_WEIGHTS[node.kind](*given)
         torch.testing.assert_close(node.value, expected, rtol=1e-15, atol=1e-15)
 
 
@@ -58,7 +63,10 @@ def test_an_lstm_is_drawn_as_its_equations_are_written() -> None:
     at = {node.name: number for number, node in enumerate(made.nodes) if node.name}
     (cell, hidden), nodes = (made.outputs["cell"], made.outputs["hidden"]), made.nodes
     assert {nodes[at[gate]].inputs for gate in ("input", "forget", "output")} == {(at["x"], at["hidden"])}
-    assert [nodes[one].inputs for one in nodes[cell].inputs] == [(at["forget"], at["cell"]), (at["input"], at["candidate"])]
+    assert [nodes[one].inputs for one in nodes[cell].inputs] == [
+        (at["forget"], at["cell"]),
+        (at["input"], at["candidate"]),
+    ]
     assert nodes[hidden].inputs[0] == at["output"]
     assert nodes[nodes[hidden].inputs[1]].inputs == (cell,)
 

@@ -10,7 +10,7 @@ import { shade } from "../lib/shades.js";
 import { modelPicker, textField } from "../lib/textview.js";
 import { unitDiagram } from "./units/diagram.js";
 import { heroFigure } from "./units/hero.js";
-import { unrolled } from "./units/unrolled.js";
+import { show, unrolled } from "./units/unrolled.js";
 import { vanishingFigure } from "./units/vanishing.js";
 
 const START = "the formal study of gramm";
@@ -108,6 +108,7 @@ export const view = {
         said: (column) => (first + column === step ? `${said[step]} ${percent(chances[step], 0)}` : ""),
         label: `${layers} layers over ${Math.min(AROUND, symbols.length)} characters, shaded by the hidden state of unit ${of}`,
       }));
+      show(network, step - first);
       const output = outputs[Object.keys(outputs)[0]];
       const strongest = Array.from(symbols, (_, index) => Math.abs(values[index * nodes.length + output]) || 0).reduce((one, other) => Math.max(one, other), 0) || 1;
       shown.paint((index) => shade(values[index * nodes.length + output] / strongest, true));

@@ -2,9 +2,10 @@
 import { number, svg } from "../../lib/dom.js";
 import { shade } from "../../lib/shades.js";
 
-const [WIDE, HIGH, ACROSS, DOWN] = [96, 42, 124, 54];
+const [WIDE, HIGH, ACROSS, DOWN] = [106, 42, 132, 54];
 const SIGNS = { sigmoid: "σ", tanh: "tanh", relu: "relu", product: "×", sum: "+", complement: "1 −", weighted: "Σ" };
-const spelled = (name) => name.replace(/_(\d+)$/, ", inside $1").replace(/_/g, " ");
+// "cell_1", of the memory inside the memory: its number as an index.
+const spelled = (name) => name.replace(/_(\d+)$/, (_, level) => [...level].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("")).replace(/_/g, " ");
 
 // The column of a box: after all of its inputs; its row: near them.
 function places(nodes, outputs) {

@@ -3,11 +3,18 @@ import { svg } from "../../lib/dom.js";
 
 const [WIDE, HIGH, BOX, LEFT, TOP] = [38, 52, 28, 64, 26];
 
+// Brings the chosen column of a drawing that is wider than its place into sight.
+export function show(drawing, chosen) {
+  const [left, right] = [LEFT + chosen * WIDE - WIDE, LEFT + (chosen + 2) * WIDE];
+  if (right > drawing.scrollLeft + drawing.clientWidth) drawing.scrollLeft = right - drawing.clientWidth;
+  else if (left < drawing.scrollLeft) drawing.scrollLeft = left;
+}
+
 // symbols; layers; colors(layer, step) -> [background, ink]; note(layer, step): what a box says when it is pointed at;
 // active(layer, step): whether the arrows into it are drawn strongly; chosen: a step; said(step): what stands above;
 // pick(step, layer): somebody points at a box.
 export function unrolled({ symbols, layers, colors, note, active, chosen, said, pick, label }) {
-  const [width, height] = [LEFT + symbols.length * WIDE + 10, TOP + (layers + 1) * HIGH + 12];
+  const [width, height] = [LEFT + symbols.length * WIDE + 10, TOP + layers * HIGH + 28];
   const x = (step) => LEFT + step * WIDE;
   const y = (layer) => TOP + (layers - 1 - layer) * HIGH;
   const arrow = (from, to, strong) => svg("line", { class: strong ? "arrow strong" : "arrow", x1: from[0], y1: from[1], x2: to[0], y2: to[1], "marker-end": "url(#arrow-end)" });

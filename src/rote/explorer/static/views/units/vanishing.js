@@ -3,7 +3,7 @@ import { answering } from "../../lib/answering.js";
 import { field, fill, h, number, percent, select } from "../../lib/dom.js";
 import { floats } from "../../lib/matrix.js";
 import { shade } from "../../lib/shades.js";
-import { unrolled } from "./unrolled.js";
+import { show, unrolled } from "./unrolled.js";
 
 const CHARACTERS = 24; // of the text, its last ones
 const LAYERS = 2; // of the rule
@@ -75,6 +75,7 @@ export function vanishingFigure(context, given, asked) {
       note: (layer, step) => (step > output ? "after the output: nothing arrives" : `layer ${layer + 1}, ${output - step} steps back: ${number(value(layer, step))}`),
       label: `A network of ${layers} layers over ${names.length} characters, shaded by the gradient of the output at character ${output + 1}`,
     }));
+    show(drawing, output);
     const lags = [1, 5, 10, 20].filter((lag) => lag <= output);
     const left = lags.map((lag) => `${lag} back ${percent(value(layers - 1, output - lag), 2)}`);
     told.textContent = left.length ? `Of the gradient at the output's own state, in layer ${layers}: ${left.join(", ")}.` : "Choose a later character to see how far it reaches.";
