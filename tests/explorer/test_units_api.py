@@ -45,7 +45,7 @@ def test_the_values_are_those_of_a_trace(client: TestClient, key: str) -> None:
 
 
 def test_a_gradient_is_that_of_autograd(client: TestClient) -> None:
-    """Of the loss at a step with respect to a hidden state before it: by an increment that is added to that state."""
+    """Of the loss at a step with respect to the states of an earlier one: by increments that are added to these."""
     answer = asked(client, "/gradient", untrained="lstm", text="a state")
     size, layers = len(answer["symbols"]), answer["layers"]
     values = numbers(answer["values"]).reshape(size, layers, size)
@@ -53,7 +53,7 @@ def test_a_gradient_is_that_of_autograd(client: TestClient) -> None:
     at, step = 6, 3
     tokens = model.encode("a state")
     inputs = model.embed(tokens)[0]
-    added = [torch.zeros(100, requires_grad=True) for _ in range(layers)]
+    added = [[torch.zeros(100, requires_grad=True) for _ in ("hidden", "cell")] for _ in range(layers)]
     states = [list(model.recurrent.cell(layer).zero_state(1)) for layer in range(layers)]
     from rote.cells.arithmetic import Plain
 
@@ -63,11 +63,11 @@ def test_a_gradient_is_that_of_autograd(client: TestClient) -> None:
             cell = model.recurrent.cell(layer)
             states[layer] = list(cell.step(Plain(), cell.project(below), tuple(states[layer])))
             if now == step:
-                states[layer][0] = states[layer][0] + added[layer]
+                states[layer] = [state + more for state, more in zip(states[layer], added[layer], strict=True)]
             below = states[layer][0]
     logits = model.readout(below)
     cross_entropy(logits, logits.argmax(-1)).backward()
-    expected = [float(one.grad.norm()) for one in added]
+    expected = [float(torch.cat([more.grad for more in both]).norm()) for both in added]
     np.testing.assert_allclose(values[at, :, step], expected, rtol=1e-3)
     assert not values[step, :, step + 1 :].any()  # nothing reaches a later state
 

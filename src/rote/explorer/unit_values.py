@@ -63,15 +63,16 @@ def watched(reader: Reader, text: str, layer: int, unit: int) -> dict[str, Any]:
 
 
 def reached(reader: Reader, text: str) -> dict[str, Any]:
-    """For the page: |d loss at t / d hidden state at s| of every layer, for every output t: [output, layer, step]."""
+    """For the page: |d loss at t / d state at s| of every layer, all its states together (a gradient takes the way
+    through an LSTM's memory cell, not only through its hidden state), for every output t: [output, layer, step]."""
     model = _forward(reader.model)
     reading = reader.read(text or " ", SHORT)
     rows = []
     for at in range(reading.time):
         flow = gradient_flow(model, reading.tokens, at, jacobians=False)
-        states = [flow.states[layer][_first(model.recurrent, layer)][0] for layer in range(model.recurrent.layers)]
-        rows.append(torch.stack(states))
-    values = torch.stack(rows).double().cpu().numpy()
+        layers = [torch.stack([*flow.states[layer].values()])[:, 0] for layer in range(model.recurrent.layers)]
+        rows.append(torch.stack([norms.double().square().sum(0).sqrt() for norms in layers]))
+    values = torch.stack(rows).cpu().numpy()
     return reading.facts() | {"layers": model.recurrent.layers, "values": packed(values)}
 
 

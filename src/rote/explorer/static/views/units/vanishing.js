@@ -32,7 +32,7 @@ export function vanishingFigure(context, given, asked) {
   const element = h(
     "section", { class: "panel", "aria-label": "The vanishing gradient" },
     h("h2", {}, "The vanishing gradient"),
-    h("p", { class: "hint" }, "Point at a character: how much of the gradient of its output arrives at each earlier state. What is lost on every arrow is lost many times over."),
+    h("p", { class: "hint" }, "Point at a character: how much of the gradient of its output arrives at each earlier state (all that a unit carries on, hidden state and memory together). What is lost on every arrow is lost many times over."),
     h("div", { class: "controls" }, field("Gradient", select(NETWORKS, network, (value) => {
       network = value;
       remember();
@@ -45,7 +45,7 @@ export function vanishingFigure(context, given, asked) {
   const symbols = () => (network === "rule" ? [...` ${asked().text}`].slice(-CHARACTERS) : current.held ? current.held.answer.symbols : []);
   const remember = () => context.state.set({ flow: network === "rule" ? "" : network, factor: factor === 0.8 ? "" : factor });
 
-  // |d loss / d state| of a layer at a step, relative to the top layer's at the output itself.
+  // |d loss / d states| of a layer at a step, relative to the top layer's at the output itself.
   function reach() {
     const last = symbols().length - 1;
     const output = at === null ? last : Math.min(at, last);
