@@ -42,8 +42,8 @@ def test_no_figure_loses_its_data_to_the_limit_of_rows() -> None:
     assert len(found.rows) == len(LONG.rows)
     for mine, own in zip(found.rows, LONG.rows, strict=True):
         assert mine[:2] == own[:2]
-        assert mine[2] == pytest.approx(own[2], rel=5.1e-6)
-    assert len(kept.packed) < 40_000  # of 76,000 as JSON with all digits
+        assert mine[2] == pytest.approx(own[2], rel=5.1e-4)
+    assert len(kept.packed) < 30_000  # of 76,000 as JSON with all digits
 
 
 def test_results_without_long_figures_have_no_more_in_their_file_than_before() -> None:

@@ -5,7 +5,7 @@
 
 A kept study stands for the study's run wherever only tables and records are needed: verdicts are judged again from it
 and pages are made from it. Checkpoints stay in the store, and so do long tables that no figure is made from. The long
-ones of figures are kept packed, numbers to six significant digits, and unpacked only where figures are drawn.
+ones of figures are kept packed, numbers to four significant digits, and unpacked only where figures are drawn.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ PACKAGED = Path(__file__).parents[1] / "data" / "reproduction"  # in an installe
 CHECKOUT = Path(__file__).parents[3] / "docs" / "reproduction"
 SUMMARY = "summary"  # what version 0.1 called it, with the tables in it
 MOST_ROWS = 2000  # of a table that is kept as it is
-DIGITS = 6  # of the numbers in longer ones
-LARGEST = 200_000_000  # characters of these, unpacked
+DIGITS = 4  # of the numbers in longer ones: as many as a drawing can show
+LARGEST = 64_000_000  # characters of these, unpacked
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ def scale_said(scale: Scale) -> str:
 
 
 def study_page(
-    section: Section, verdicts: Sequence[Verdict], left_out: Sequence[str], pictures: Mapping[str, str]
+    section: Section, verdicts: Sequence[Verdict], left_out: Sequence[str], pictures: Mapping[str, str] | None = None
 ) -> str:
     """``verdicts``: of this run alone; ``pictures``: of figures, by their tables' names, the paths from the page."""
+    pictures = pictures or {}
     environment: Mapping[str, Any] = section.environment
     versions = ", ".join(f"{name} {environment.get('packages', {}).get(name)}" for name in ("torch", "numpy"))
     commit = (environment.get("commit") or "unknown")[:12]
