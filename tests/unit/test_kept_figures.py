@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rote.errors import DamagedFileError
+from rote.errors import DamagedFileError, RoteError
 from rote.laboratory import kept_results
 from rote.laboratory.kept_results import MOST_ROWS, packed, unpacked
+from rote.report import draw_figures, figure_paths
 from rote.report.pages import study_page
 from rote.report.tables import headed
 from rote.store import Column, Table
@@ -80,3 +81,23 @@ def test_a_page_shows_the_figure_of_a_long_table_and_not_its_rows() -> None:
     assert "\n".join([*headed(LONG), "![Over training](figures/a.png)", ""]) in text
     assert text.index("| 2 | valid") < text.index("](figures/b.png)")
     assert "| 3 | valid" not in text
+
+
+def test_figures_are_drawn_beside_the_page_under_the_names_that_it_links(tmp_path: Path) -> None:
+    from sample_tables import section
+
+    first = next(table for table in section().tables if table.figure)
+    one = replace(section(), tables=(first, replace(LONG, figure="")))
+    paths = figure_paths(one)
+    assert paths == {first.name: f"figures/{one.study}-{first.name}.png"}
+    draw_figures(one, paths, tmp_path)
+    assert [path.name for path in tmp_path.rglob("*.*")] == [f"{one.study}-{first.name}.png"]
+    assert (tmp_path / paths[first.name]).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_figure_that_cannot_be_drawn_is_named(tmp_path: Path) -> None:
+    from sample_tables import section
+
+    wrong = replace(section(), tables=(replace(LONG, figure="no-such-figure"),))
+    with pytest.raises(RoteError, match="The figure of the table 'curves' of"):
+        draw_figures(wrong, figure_paths(wrong), tmp_path)
