@@ -20,6 +20,9 @@ from rote.errors import SettingError, UnknownNameError, UsageError
 
 C = TypeVar("C")
 REPEATS = {"repeats": True}  # as metadata of a field: a list whose values may be equal, such as sizes of layers
+# As metadata of a field that came later: at its default it is not in the plain form, so that what was made before keeps
+# its identity.
+UNSAID = {"unsaid at default": True}
 
 
 def resolve(config: C, overrides: Mapping[str, object], *, typed: bool = True) -> C:
@@ -223,11 +226,12 @@ def _describe(kind: Any) -> str:
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         kind: Any = type(value)
-        floats = _float_fields(kind)
+        floats, unsaid = _float_fields(kind), _unsaid_fields(kind)
         return {
             # A whole number where the field is a float is the same setting, and must have the same identity.
             name: _as_floats(_plain(part)) if name in floats else _plain(part)
             for name, part in _fields(value)
+            if not (name in unsaid and part == unsaid[name])
         }
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
@@ -250,6 +254,12 @@ def _float_fields(kind: Any) -> frozenset[str]:
     hints = _hints(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     return frozenset(name for name in names if hints[name] is float or float in get_args(hints[name]))
+
+
+@functools.cache
+def _unsaid_fields(kind: Any) -> Mapping[str, object]:
+    """Those that are left out at their default, with it."""
+    return {field.name: field.default for field in dataclasses.fields(kind) if field.metadata == UNSAID}
 
 
 def _replace(config: Any, values: Mapping[str, object], prefix: str = "") -> Any:

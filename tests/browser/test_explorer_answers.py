@@ -271,7 +271,7 @@ def test_tabs_lead_back_to_what_was_there_and_all_of_them_are_seen(explorer: Ope
     page.wait_for_url("**text=the+united*")
     tabs = page.locator("#views a")
     edges = tabs.evaluate_all("items => items.map((item) => item.getBoundingClientRect().right)")
-    assert len(edges) == 7
+    assert len(edges) == 8
     assert max(edges) <= 390
     tabs.get_by_text("Ledger").click()
     expect(page.locator("h1")).to_have_text("Ledger")

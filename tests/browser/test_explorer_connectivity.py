@@ -11,6 +11,7 @@ import rote
 from rote.explorer.catalog import Listing, Opened
 from rote.models import AutocompleteConfig, AutocompleteModel
 from rote.studies.memorization.published import PARAGRAPH
+from rote.studies.memorization.stored_data import load
 from rote.tasks.alphabet import CHARACTERS
 
 pytestmark = pytest.mark.browser
@@ -224,3 +225,30 @@ def test_anybody_can_use_it(explorer: Opener, width: int, scheme: str) -> None:
     page.locator(".numbers summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert_accessible(page)
+
+
+def test_the_articles_own_matrices_stand_beside_the_live_models(explorer: Opener) -> None:
+    page = opened(explorer)
+    page.get_by_role("button", name="Add the article's own networks").click()
+    rows = page.locator(".text-row")
+    expect(rows).to_have_count(5)
+    expect(page.locator(".text-row [aria-busy]")).to_have_count(0)
+    expect(rows.nth(2).locator(".glyph")).to_have_count(len(PARAGRAPH))
+    assert chosen(page, 0) == chosen(page, 2) == 106
+    expect(rows.nth(2).locator(".rank")).to_have_text("learning: rank 1 (57.5%)")
+    assert rows.nth(3).locator(".suggestions b").all_inner_texts() == load().words[1, 106].tolist()
+    expect(rows.nth(4).locator(".rank")).to_have_text("learning: below the 3 that were stored")
+    rows.nth(2).locator("[data-at='28']").hover()
+    assert chosen(page, 0) == chosen(page, 4) == 28
+    page.wait_for_url("**at=28**")
+    again = opened(explorer, page.url.split("#/")[1])
+    expect(again.locator(".text-row")).to_have_count(5)
+    expect(again.locator(".text-row").nth(2)).to_have_attribute("aria-label", "GRU, the article's own")
+
+
+def test_of_another_text_the_article_stored_nothing(explorer: Opener) -> None:
+    seen = explorer.opened(f"{explorer.url}#/connectivity?text=the+dogs&models=gru,article:gru")
+    expect(seen.page.locator(".row-readout").nth(1)).to_contain_text("stored its own paragraph alone")
+    expect(seen.page.locator(".text-row").first.locator(".glyph")).to_have_count(9)
+    assert all("422" in complaint for complaint in seen.complaints)
+    seen.complaints.clear()

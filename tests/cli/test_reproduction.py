@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from rote.commands.reporting import kept_results, write_pages
@@ -16,10 +17,21 @@ def pages(folder: Path) -> dict[str, str]:
 
 
 def test_the_pages_are_current(tmp_path: Path) -> None:
-    write_pages(KEPT, tmp_path)
+    write_pages(KEPT, tmp_path, figures=False)
     made, there = pages(tmp_path), pages(KEPT)
     stale = sorted(name for name in made.keys() | there.keys() if made.get(name) != there.get(name))
     assert not stale, "Rebuild them: rote report --kept docs/reproduction --markdown"
+
+
+def test_every_figure_that_a_page_shows_is_there_and_small() -> None:
+    linked = [
+        (page, KEPT / Path(page).parent / found)
+        for page, text in pages(KEPT).items()
+        for found in re.findall(r"^!\[.*\]\(([^)]+)\)$", text, re.MULTILINE)
+    ]
+    assert [(page, path.name) for page, path in linked if not path.exists()] == []
+    assert set(KEPT.rglob("figures/*")) == {path for _, path in linked}  # none is left of an earlier page
+    assert sum(path.stat().st_size for _, path in linked) < 8_000_000
 
 
 def test_what_is_kept_says_at_which_scale_it_was_run() -> None:

@@ -14,7 +14,7 @@ from text_models import WORDS, model_of
 import rote
 from rote.explorer import Workbench
 from rote.explorer.guided_tour import SITUATIONS, walk
-from rote.studies.memorization import published
+from rote.studies.memorization import published, stored_data
 
 TEXT = "the united states of america"
 
@@ -120,3 +120,36 @@ def test_a_users_model_gives_a_text_to_begin_with(bench: Workbench, client: Test
     assert found["example"] == "the dogs bark cat sleeps . The"
     assert found["count"] == len(WORDS)
     assert asked(client, model=key, text=found["example"])["notes"] == []
+
+
+def test_the_articles_own_matrices_stand_beside_live_models(client: TestClient) -> None:
+    listed = client.get("/api/connectivity/walk").json()["stored"]
+    assert [one["key"] for one in listed] == ["article:gru", "article:lstm", "article:nested_lstm"]
+    stored = stored_data.load()
+    for index, one in enumerate(listed):
+        answer = asked(client, model=one["key"], text=published.PARAGRAPH.strip(), norm="squared")
+        np.testing.assert_array_equal(matrix(answer), stored.connectivity[index])
+        norm = asked(client, model=one["key"], text=published.PARAGRAPH, norm="l2")
+        np.testing.assert_allclose(matrix(norm), np.sqrt(stored.connectivity[index]), rtol=1e-6)
+        assert answer["suggested"] == stored.words[index].tolist()
+    learning = asked(client, model="article:gru", text=published.PARAGRAPH)
+    assert (learning["asked"][106], learning["ranks"][106], learning["chances"][106]) == ("learning", 1, 0.575)
+    assert learning["ranks"][28] is None  # beyond the three that were stored
+    live = asked(client, text=published.PARAGRAPH)
+    assert (live["symbols"], live["words"]) == (learning["symbols"], learning["words"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"text": "the"}, "its own paragraph alone"),
+        ({"norm": "signed"}, "'norm' is l2 or squared"),
+        ({"ask": "choice"}, "'ask' is text"),
+        ({"wrt": "embedding"}, "'wrt' is one_hot"),
+    ],
+)
+def test_what_the_article_did_not_store_is_told(client: TestClient, changes: dict, told: str) -> None:
+    body = {"model": "article:lstm", "text": published.PARAGRAPH} | changes
+    response = client.post("/api/connectivity", json=body)
+    assert response.status_code == 422
+    assert told in response.json()["error"]

@@ -53,8 +53,26 @@ def plain_loss(model: AutocompleteModel, batch: object) -> Tensor:
 )
 def test_the_parameters_are_as_many_as_published(cell: str, layers: int, recurrent: int) -> None:
     words = [str(number) for number in range(16_386)]
-    model = AutocompleteModel(AutocompleteConfig(cell, 600, layers), words)
+    config = AutocompleteConfig(cell, 600, layers)
+    model = AutocompleteModel(config, words)
     assert model.parameter_counts() == {"embedding": 16_200, "recurrent": recurrent, "dense": 9_847_986}
+    assert config.parameters(16_384) == model.parameter_counts()
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(("units", "layers", "depth", "words"), [(5, 1, 1, 3), (7, 3, 2, 11), (4, 2, 3, 5)])
+def test_parameters_are_counted_without_a_model_as_with_one(
+    cell: str, units: int, layers: int, depth: int, words: int
+) -> None:
+    config = AutocompleteConfig(cell, units, layers, depth)
+    model = AutocompleteModel(config, [str(number) for number in range(words + 2)])
+    assert config.parameters(words) == model.parameter_counts()
+    assert len(model.recurrent.cell(0).state_names) == {"gru": 1, "lstm": 2, "nested_lstm": 1 + depth}[cell]
+
+
+def test_other_cells_have_as_many_parameters_as_a_model_of_them_has() -> None:
+    with pytest.raises(UsageError, match="cell 'elman'"):
+        AutocompleteConfig("elman").parameters(10)
 
 
 def test_the_initialization_is_the_sources() -> None:
@@ -74,6 +92,14 @@ def test_the_initialization_is_the_sources() -> None:
     assert not gru.readout.bias.any()
     again = AutocompleteModel(AutocompleteConfig("gru", 60, 1), words, 5, torch.float64)
     torch.testing.assert_close(again.readout.weight.float(), gru.readout.weight)
+
+
+def test_a_nested_lstm_of_another_depth_learns_as_its_plain_steps_do(text: Observations) -> None:
+    """Only depth 2 is written out for training."""
+    batch = text.training(0, 0, 5)
+    for depth in (1, 3):
+        made = AutocompleteModel(AutocompleteConfig("nested_lstm", 6, 1, depth), text.vocabulary, 3, torch.float64)
+        torch.testing.assert_close(made.loss(batch), plain_loss(made, batch), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize(("cell", "layers"), [("gru", 2), ("lstm", 2), ("nested_lstm", 2), ("elman", 1)])

@@ -217,6 +217,26 @@ def test_the_paper_preset_is_the_published_setting():
     assert shapes == {"gru": (600, 2), "lstm": (600, 2), "nested_lstm": (600, 1)}
 
 
+@pytest.mark.parametrize("preset", ["quick", "scaled", "paper"])
+def test_nested_lstm_and_lstm_have_as_many_recurrent_parameters_as_each_other(preset):
+    """The source's parity: 4 323 600, 5 764 800 and 5 764 800."""
+    config = AutocompleteStudy().resolve(preset, {"task.text": "bundled"} if preset == "quick" else {})
+    gru, lstm, nested = (config.recipe(cell).model.parameters(config.task.words)["recurrent"] for cell in CELLS)
+    assert (gru / lstm, nested / lstm) == (0.75, 1.0)
+
+
+def test_the_depth_is_the_nested_lstms_and_unsaid_at_its_default():
+    study = AutocompleteStudy()
+    deep = study.resolve("smoke", {"model.depth": 3, "initial.depth": 1})
+    before, after = runs(study, {}), runs(study, {"model.depth": 3, "initial.depth": 1})
+    assert {what[2] for run, what in before.items() if run not in after} == {"nested_lstm"}
+    assert [deep.recipe(cell).model.depth for cell in CELLS] == [2, 2, 3]
+    assert "depth" not in to_plain(study.resolve("smoke", {}))["model"]
+    assert to_plain(deep)["model"]["depth"] == 3
+    with pytest.raises(UsageError, match=r"'model.depth' .* no nested_lstm among 'cells'"):
+        study.resolve("smoke", {"cells": "gru", "model.depth": 3})
+
+
 @pytest.mark.parametrize("cells", [(), ("elman",)])
 def test_cells_that_are_not_those_of_the_source_are_refused(cells):
     with pytest.raises(UsageError, match="'cells' must name some of gru, lstm, nested_lstm"):

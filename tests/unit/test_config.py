@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rote.config import at_least, flatten, from_plain, keys, parse_overrides, resolve, to_plain
+from rote.config import UNSAID, at_least, flatten, from_plain, keys, parse_overrides, resolve, to_plain
 from rote.errors import UnknownNameError, UsageError
 from rote.models import MLPConfig
 from rote.training import TrainingConfig
@@ -293,3 +293,17 @@ def test_a_whole_number_in_a_field_of_floats_is_the_same_setting_as_its_float() 
         float, float, float, float, int,
     ]  # fmt: skip
     assert to_plain(from_plain(Rates(), plain)) == plain == to_plain(Rates(1.0, 2.0, (1.0, 2.5)))
+
+
+@dataclass(frozen=True)
+class Grown:
+    size: int = 3
+    added: float = field(default=2.0, metadata=UNSAID)
+
+
+def test_a_field_that_came_later_is_in_the_record_only_where_it_says_something() -> None:
+    assert to_plain(Grown()) == {"size": 3}
+    assert to_plain(Grown(added=1.0)) == {"size": 3, "added": 1.0}
+    assert from_plain(Grown(), {"size": 4}) == Grown(4)
+    assert from_plain(Grown(), to_plain(Grown(4, 1.0))) == Grown(4, 1.0)
+    assert "added" in flatten(Grown())

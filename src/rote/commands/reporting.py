@@ -10,7 +10,7 @@ from typing import Any
 
 from rote.claims import Source, Verdict
 from rote.config import dotted
-from rote.errors import DamagedFileError, UnknownNameError, UsageError
+from rote.errors import DamagedFileError, StoreError, UnknownNameError, UsageError
 from rote.laboratory import Entry, Study, latest_runs, ledger, studies
 from rote.laboratory.kept_results import Kept, kept_in, used
 from rote.laboratory.laboratory import cores
@@ -19,9 +19,9 @@ from rote.laboratory.scale import scale_of
 from rote.laboratory.settling import Settling
 from rote.laboratory.study import PRESETS, ordered_names
 from rote.laboratory.study_run import StudyRun
-from rote.report import Section, build, first_page, source_page, study_page
+from rote.report import Section, build, draw_figures, figure_paths, first_page, source_page, study_page
 from rote.report.folder import check_replaceable
-from rote.store import FinishedRun, Record, Store, write_atomically
+from rote.store import FinishedRun, Record, Store, Table, write_atomically
 from rote.store.files import read_regular
 from rote.store.index import UNREAD
 
@@ -39,8 +39,9 @@ def write_report(
 
     Of each study the run nearest to the source's scale is shown, or the one of ``preset``. ``entries``: the ledger, if
     known. ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder."""
-    if preset is not None and preset not in PRESETS:
-        raise UnknownNameError("preset", preset, PRESETS)
+    known = dict.fromkeys((*PRESETS, *(one for name in studies for one in studies[name].presets)))
+    if preset is not None and preset not in known:
+        raise UnknownNameError("preset", preset, known)
     sections = []
     read = {} if read is None else read
     entries = ledger(store, left_out, read) if entries is None else entries
@@ -68,10 +69,13 @@ def write_kept_report(kept: Path, out: Path, left_out: list[str] | None = None) 
     return build(sections, entries, out, sources=[result.source for result in results.values()], command=command)
 
 
-def write_pages(kept: Path, out: Path | None = None, left_out: list[str] | None = None) -> Path:
+def write_pages(
+    kept: Path, out: Path | None = None, left_out: list[str] | None = None, *, figures: bool = True
+) -> Path:
     """Markdown pages of the results that were kept under a folder, beside them or under ``out``; returns the first.
 
-    ``notes.md`` beside a source's results goes into its page.
+    ``notes.md`` beside a source's results goes into its page. The figures are drawn into folders beside the pages,
+    unless they are there already (``figures=False``).
     """
     results, out = kept_results(kept, left_out), out or kept
     for folder, result in results.items():
@@ -79,7 +83,10 @@ def write_pages(kept: Path, out: Path | None = None, left_out: list[str] | None 
         text = read_regular(notes).decode(errors="replace") if notes.exists() else ""
         _write(out / folder / "README.md", source_page(result.source, text, result.sections, result.entries))
         for path, page in result.pages.items():
-            _write(out / folder / path, study_page(page.section, page.verdicts, page.left_out))
+            pictures = figure_paths(page.section)
+            if figures:
+                draw_figures(page.section, pictures, (out / folder / path).parent)
+            _write(out / folder / path, study_page(page.section, page.verdicts, page.left_out, pictures))
     index = {
         f"{folder}/README.md": (result.source, list(result.sections.values()), result.entries)
         for folder, result in results.items()
@@ -130,8 +137,11 @@ def kept_results(folder: Path, left_out: list[str] | None = None) -> dict[str, K
         try:
             study = studies[kept.record.request.study]()
             body = body_of(study, kept, "kept", left_out)
-            section = section_of(study, kept, (kept.record, *kept.runs))
-        except UsageError as error:  # no such study, or none with these settings
+            section = section_of(study, kept, (kept.record, *kept.runs), kept.drawn())
+        except (
+            UsageError,
+            StoreError,
+        ) as error:  # no such study, none with these settings, or figures that are damaged
             if left_out is None:
                 raise
             left_out.append(f"{kept.path}. {error}")
@@ -157,8 +167,14 @@ def check_report_folder(out: Path) -> None:
     check_replaceable(out.expanduser().resolve())
 
 
-def section_of(study: Study[Any], summary: FinishedRun | Kept, records: Sequence[Record]) -> Section:
-    """``records``: of the study's run and of those that it was made from, as far as they are still in the store."""
+def section_of(
+    study: Study[Any],
+    summary: FinishedRun | Kept,
+    records: Sequence[Record],
+    tables: Mapping[str, Table] | None = None,
+) -> Section:
+    """``records``: of the study's run and of those that it was made from, as far as they are still in the store;
+    ``tables``: those to be shown, else all that it has."""
     record = summary.record
     runs = tuple(dict.fromkeys((summary.id, *record.uses, *(one.request.id for one in records))))
     words = ["rote", "run", study.name, "--preset", record.request.preset]
@@ -173,7 +189,7 @@ def section_of(study: Study[Any], summary: FinishedRun | Kept, records: Sequence
         seeds=len(record.request.seeds),
         config=_as_set(record.request.config),  # also of a kept result whose study has other keys now
         command=shlex.join(words),
-        tables=tuple(summary.tables().values()),
+        tables=tuple((summary.tables() if tables is None else tables).values()),
         runs=runs,
         seconds=sum(one.seconds for one in records),
         environment=record.environment,

@@ -45,7 +45,7 @@ class Run:
     overrides: Annotated[
         Positional[tuple[str, ...]], option("[KEY=VALUE ...]", "Settings to change. See: rote show STUDY.")
     ] = ()
-    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
+    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper; rote show STUDY has all.")] = "quick"
     seeds: Annotated[Maybe[int], option("N", "Number of random seeds. Default: as the preset says.")] = None
     fresh: Annotated[
         bool, option(None, "On seeds that are new to the registered criteria, so that the verdicts confirm or refute.")

@@ -71,7 +71,7 @@ class Sweep:
     figure: Annotated[Maybe[Path], option("FILE", "Draw it: .svg, .png, .pdf, .html or .json (Vega-Lite).")] = None
     dry_run: Annotated[bool, option(None, "Only tell how many runs, how long and how much disk.")] = False
     yes: Annotated[bool, option(None, f"Do not ask before a sweep of more than {ASKS_FROM} runs.")] = False
-    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper.")] = "quick"
+    preset: Annotated[str, arg(metavar="NAME", help="smoke, quick or paper; rote show STUDY has all.")] = "quick"
     workers: Workers = None
     cluster: Cluster = None
     device: Device = "auto"

@@ -37,7 +37,7 @@ def connectivity(body: ConnectivityBody, request: Request) -> dict[str, Any]:
 
 @router.get("/walk")
 def walk() -> dict[str, Any]:
-    """The paragraph of source 003, and the three situations that its article describes."""
+    """The paragraph of source 003, the three situations that its article describes, and what it stored of them."""
     from rote.explorer.guided_tour import walk
 
     return walk()
@@ -51,7 +51,13 @@ def symbols(body: SymbolsBody, request: Request) -> dict[str, Any]:
 
 
 def _answer(bench: Workbench, body: ConnectivityBody) -> dict[str, Any]:
+    from rote.explorer import stored_matrices
     from rote.explorer.text_connectivity import link
+
+    if body.model.startswith(stored_matrices.PREFIX):
+        return stored_matrices.answer(
+            body.model, body.text, wrt=body.wrt, norm=body.norm, of=body.of, ask=body.ask
+        )  # fmt: skip
 
     found = link(
         body.reader(bench), body.text, wrt=body.wrt, norm=body.norm, of=body.of, ask=body.ask, word=body.word,

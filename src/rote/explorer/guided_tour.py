@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rote.explorer.stored_matrices import listings
 from rote.studies.memorization.published import PARAGRAPH
 
 
@@ -56,4 +57,6 @@ SITUATIONS = (
 
 
 def walk() -> dict[str, Any]:
-    return {"text": PARAGRAPH.removeprefix(" "), "situations": [asdict(situation) for situation in SITUATIONS]}
+    """``stored``: the article's own networks, of which only the connectivity of this text is known."""
+    situations = [asdict(situation) for situation in SITUATIONS]
+    return {"text": PARAGRAPH.removeprefix(" "), "situations": situations, "stored": listings()}

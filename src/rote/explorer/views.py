@@ -21,6 +21,7 @@ class View:
 VIEWS = (
     View("connectivity", "Connectivity", "Which characters does a prediction rest on?"),
     View("autocomplete", "Autocomplete", "Type, and see what the network expects."),
+    View("units", "Units", "What does a recurrent unit compute, and how far does a gradient reach back?"),
     View("decomposition", "Decomposition", "What does a phrase contribute to each later prediction?"),
     View("playground", "Playground", "Train small networks on the plane and watch where they compose."),
     View("lookup", "Lookup tables", "Compositions of tables: outputs, attention and gates at every step."),

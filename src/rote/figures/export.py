@@ -23,6 +23,7 @@ Picture = Literal["png", "svg", "pdf"]
 PICTURES: tuple[Picture, ...] = get_args(Picture)
 DRAWN_BY = f"vl-convert-python {version('vl-convert-python')}"
 SCALE = 2.0  # pixels per unit of length of a PNG
+COMPACT = 1.4  # of one that a repository keeps
 LARGEST = 5e7  # square units of a picture: 800 MB as pixels
 # The version that Altair writes, so that what is written, exported and shown is the same.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
@@ -88,11 +89,16 @@ def render(drawn: Table | Figure, on: Theme = "light") -> dict[Picture, bytes]:
     return {kind: _indexed(svg) if kind == "png" else _converted(svg, kind, SCALE) for kind in PICTURES}
 
 
-def _indexed(svg: str) -> bytes:
+def compact_png(drawn: Table | Figure, on: Theme = "light") -> bytes:
+    """A picture that is small enough for a repository."""
+    return _indexed(_svg(drawn, on), COMPACT)
+
+
+def _indexed(svg: str, scale: float = SCALE) -> bytes:
     """A PNG of at most 256 colors: a sixth of the size, and a chart rarely has more that the eye could tell apart."""
     from PIL import Image
 
-    full, small = Image.open(io.BytesIO(_converted(svg, "png", SCALE))), io.BytesIO()
+    full, small = Image.open(io.BytesIO(_converted(svg, "png", scale))), io.BytesIO()
     full.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
         small, "PNG", optimize=True
     )

@@ -4,27 +4,35 @@
     for kept in kept_in(Path("docs/reproduction")): ...            # reads them all
 
 A kept study stands for the study's run wherever only tables and records are needed: verdicts are judged again from it
-and pages are made from it. Checkpoints and the longest tables stay in the store.
+and pages are made from it. Checkpoints stay in the store, and so do long tables that no figure is made from. The long
+ones of figures are kept packed, numbers to four significant digits, and unpacked only where figures are drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import base64
+import binascii
+import json
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from rote.errors import StoreError, UsageError
+from rote.errors import DamagedFileError, StoreError, UsageError
 from rote.store import FinishedRun, Record, Store, Table, read_document, write_document
 from rote.store.files import writing
 from rote.store.index import UNREAD
 from rote.store.run import STUDY
-from rote.store.typed import from_json
+from rote.store.typed import MAY_BE_ABSENT, from_json
 
 KIND, VERSION = "rote kept result", 1
 PACKAGED = Path(__file__).parents[1] / "data" / "reproduction"  # in an installed package
 CHECKOUT = Path(__file__).parents[3] / "docs" / "reproduction"
 SUMMARY = "summary"  # what version 0.1 called it, with the tables in it
-MOST_ROWS = 5000  # of a table that is kept: what claims are judged by is shorter; raw data of figures can be longer
+MOST_ROWS = 5000  # of a table that is kept as it is: those that claims are judged by are shorter
+DIGITS = 4  # of the numbers in longer ones: as many as a drawing can show
+LARGEST = 64_000_000  # characters of these, unpacked
 
 
 @dataclass(frozen=True)
@@ -33,20 +41,27 @@ class Kept:
     record: Record  # of the study
     runs: tuple[Record, ...]  # that it was made from
     short: dict[str, Table]
-    left_out: tuple[str, ...]  # names of the tables that were too long
+    left_out: tuple[str, ...]  # names of the tables that were too long, and that no figure is made from
+    packed: str = ""  # longer tables of figures
 
     @property
     def id(self) -> str:
         return self.record.request.id
 
     def tables(self) -> dict[str, Table]:
+        """Those that verdicts are judged by and pages show."""
         return self.short
+
+    def drawn(self) -> dict[str, Table]:
+        """All that are kept, also the long ones of figures."""
+        return {**self.short, **{table.name: table for table in unpacked(self.packed, self.path)}}
 
     @classmethod
     def read(cls, path: Path) -> Kept:
         body: _Body = from_json(_Body, read_document(path, KIND, VERSION), path)
         first, *others = body.records
-        return cls(path, first, tuple(others), {table.name: table for table in body.tables}, body.left_out)
+        short = {table.name: table for table in body.tables}
+        return cls(path, first, tuple(others), short, body.left_out, body.packed)
 
     def write(self) -> None:
         with writing(self.path):
@@ -55,6 +70,7 @@ class Kept:
             "records": [record.to_plain() for record in (self.record, *self.runs)],
             "tables": [table.to_plain() for table in self.short.values()],
             "left_out": list(self.left_out),
+            **({"packed": self.packed} if self.packed else {}),
         }
         write_document(self.path, KIND, VERSION, body, indent=None)
 
@@ -66,6 +82,7 @@ class _Body:
     records: tuple[Record, ...]
     tables: tuple[Table, ...]
     left_out: tuple[str, ...]
+    packed: str = field(default="", metadata=MAY_BE_ABSENT)
 
     def __post_init__(self) -> None:
         if not self.records:
@@ -102,7 +119,44 @@ def used(record: Record, folders: Mapping[str, Path]) -> Iterator[Record]:
 def of_run(run: FinishedRun, runs: tuple[Record, ...], path: Path) -> Kept:
     tables = run.tables()
     short = {name: table for name, table in tables.items() if len(table.rows) <= MOST_ROWS}
-    return Kept(path, run.record, runs, short, tuple(name for name in tables if name not in short))
+    long = [table for name, table in tables.items() if name not in short and table.figure]
+    left_out = tuple(name for name in tables if name not in short and name not in {table.name for table in long})
+    return Kept(path, run.record, runs, short, left_out, packed(long))
+
+
+@dataclass(frozen=True)
+class _Long:
+    tables: tuple[Table, ...]
+
+
+def packed(tables: Sequence[Table]) -> str:
+    """Tables as a text, rounded and compressed; nothing of none."""
+    if not tables:
+        return ""
+    rounded = [replace(table, rows=tuple(tuple(map(_rounded, row)) for row in table.rows)) for table in tables]
+    plain = {"tables": [table.to_plain() for table in rounded]}
+    data = json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return base64.b64encode(lzma.compress(data, preset=9)).decode()
+
+
+def unpacked(text: str, path: Path) -> tuple[Table, ...]:
+    """``path``: of the file that has the text, for errors."""
+    if not text:
+        return ()
+    try:
+        reader = lzma.LZMADecompressor()
+        data = reader.decompress(base64.b64decode(text, validate=True), LARGEST)
+        if not reader.eof:
+            raise DamagedFileError(f"{path} has tables of figures that are cut off, or of more than {LARGEST} bytes.")
+        plain = json.loads(data)
+    except (lzma.LZMAError, binascii.Error, ValueError) as error:
+        raise DamagedFileError(f"{path} has tables of figures that cannot be unpacked: {error}.") from None
+    found: _Long = from_json(_Long, plain, path)
+    return found.tables
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def packaged() -> Iterator[Kept]:

@@ -128,7 +128,8 @@ class AutocompleteModel(SequenceModel):
 
 
 def _start(config: AutocompleteConfig, outputs: int, seed: int) -> tuple[Recurrent, nn.Embedding, nn.Linear]:
-    units, options = config.units, dict[str, Any](reset="before") if config.cell == "gru" else {}
+    own: dict[str, dict[str, Any]] = {"gru": {"reset": "before"}, "nested_lstm": {"depth": config.depth}}
+    units, options = config.units, own.get(config.cell, {})
     scheme = Initialization("glorot", forget_bias=1.0, gate_bias=1.0)
     with drawn_from(seed):
         recurrent = Recurrent(

@@ -60,7 +60,7 @@ def load_autocomplete(name: Path | str = "gru") -> AutocompleteModel:
     path = _path(name)
     tree = load_tree(path, KIND, VERSION)
     config, vocabulary = _described(path, tree)
-    needed = (config.layers * config.units**2, len(vocabulary) * config.units)
+    needed = (config.matrices * config.units**2, len(vocabulary) * config.units)
     return fitted(lambda: AutocompleteModel(config, vocabulary), tree.get("weights"), path, *needed).eval()
 
 

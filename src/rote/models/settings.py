@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from rote.config import REPEATS, at_least, below_one, not_empty
+from rote.config import REPEATS, UNSAID, at_least, below_one, not_empty
 from rote.errors import SettingError, UnknownNameError, UsageError
 from rote.models.architecture import EVERYTHING, Architecture, architectures, same_symbols
 from rote.registry import Registry
@@ -125,10 +125,28 @@ class AutocompleteConfig(Architecture):
     cell: str = "gru"
     units: int = 600  # of each layer, and size of the embedding
     layers: int = 2  # the source has 2 for GRU and LSTM, 1 for the Nested LSTM
+    depth: int = field(default=2, metadata=UNSAID)  # of the Nested LSTM: memory cells inside each other
 
     def __post_init__(self) -> None:
         known_cells(self.cell)
-        at_least(self, 1, "units", "layers")
+        at_least(self, 1, "units", "layers", "depth")
+
+    @property
+    def matrices(self) -> int:
+        """How many times all levels of all layers have the weights of one."""
+        return self.layers * (self.depth if self.cell == "nested_lstm" else 1)
+
+    def parameters(self, words: int) -> dict[str, int]:
+        """How many an autocomplete model of the source's three cells has, as the source counts them: without the row of
+        zeros for padding, and with two outputs beside the ``words``."""
+        gates = {"gru": 3, "lstm": 4, "nested_lstm": 4}
+        if self.cell not in gates:
+            raise UnknownNameError("cell", self.cell, gates, " whose parameters are known without making a model")
+        return {
+            "embedding": 27 * self.units,
+            "recurrent": self.matrices * gates[self.cell] * self.units * (2 * self.units + 1),
+            "dense": (self.units + 1) * (words + 2),
+        }
 
     def make(self, inputs: int, outputs: int, seed: int, dtype: torch.dtype) -> nn.Module:
         from rote.models.autocomplete import AutocompleteModel

@@ -11,7 +11,7 @@ from rote.laboratory.tally import multiplicity, summary
 from rote.report.cards import ROLES, numbers_said, scale_label
 from rote.report.numbers import shown, with_interval
 from rote.report.section import Section
-from rote.report.tables import to_markdown
+from rote.report.tables import headed, pictured, to_markdown
 from rote.store import Column, Table
 
 _REBUILD = "rote report --kept docs/reproduction --markdown"
@@ -32,8 +32,11 @@ def scale_said(scale: Scale) -> str:
     return f"{told}{settings}" + (", on stand-in data" if scale.stand_in else "")
 
 
-def study_page(section: Section, verdicts: Sequence[Verdict], left_out: Sequence[str]) -> str:
-    """``verdicts``: of this run alone."""
+def study_page(
+    section: Section, verdicts: Sequence[Verdict], left_out: Sequence[str], pictures: Mapping[str, str] | None = None
+) -> str:
+    """``verdicts``: of this run alone; ``pictures``: of figures, by their tables' names, the paths from the page."""
+    pictures = pictures or {}
     environment: Mapping[str, Any] = section.environment
     versions = ", ".join(f"{name} {environment.get('packages', {}).get(name)}" for name in ("torch", "numpy"))
     commit = (environment.get("commit") or "unknown")[:12]
@@ -46,7 +49,7 @@ def study_page(section: Section, verdicts: Sequence[Verdict], left_out: Sequence
         "minutes of their wall time together.", "",
         *([to_markdown(counted(told))] if told else []),
         *([to_markdown(compared(numbers))] if numbers else []),
-        *(to_markdown(table) for table in section.tables if not table.details),
+        *(_shown(table, pictures.get(table.name, "")) for table in section.tables if _has_place(table, pictures)),
     ]  # fmt: skip
     if section.deviations:
         lines += ["### Deviations from the source, and what it leaves open", ""]
@@ -55,6 +58,18 @@ def study_page(section: Section, verdicts: Sequence[Verdict], left_out: Sequence
     if left_out:
         files += f" Too long to keep: {', '.join(left_out)}."
     return "\n".join([*lines, files]) + "\n"
+
+
+def _has_place(table: Table, pictures: Mapping[str, str]) -> bool:
+    return not table.details or table.name in pictures
+
+
+def _shown(table: Table, picture: str) -> str:
+    """A table, its figure below it; of one with details the figure alone."""
+    drawn = pictured(table, picture) if picture else ""
+    if table.details:
+        return "\n".join([*headed(table), drawn])
+    return f"{to_markdown(table)}\n{drawn}" if drawn else to_markdown(table)
 
 
 def source_page(source: Source, notes: str, pages: Mapping[str, Section], entries: Sequence[Entry]) -> str:

@@ -36,13 +36,21 @@ def to_csv(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """A heading, the note and a pipe table, numbers to three significant digits."""
     numeric = numeric_columns(table)
-    lines = [f"### {_markdown(_caption(table))}", ""]
-    if table.note:
-        lines += [_markdown(table.note), ""]
+    lines = headed(table)
     lines.append(_piped(_markdown(_heading(column)) for column in table.columns))
     lines.append(_piped("---:" if right else "---" for right in numeric))
     lines += [_piped(_markdown(shown(value)) for value in row) for row in table.rows]
     return "\n".join(lines) + "\n"
+
+
+def headed(table: Table) -> list[str]:
+    """Lines of Markdown: the heading of a table, and its note."""
+    return [f"### {_markdown(_caption(table))}", "", *([_markdown(table.note), ""] if table.note else [])]
+
+
+def pictured(table: Table, path: str) -> str:
+    """The picture of a table's figure as Markdown."""
+    return f"![{_markdown(table.title)}]({path})\n"
 
 
 def to_latex(table: Table) -> str:

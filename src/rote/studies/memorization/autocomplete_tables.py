@@ -43,12 +43,13 @@ SITUATION_MEANS = {
 }
 
 
-def all_tables(measured: Mapping[str, Table], cells: Sequence[str]) -> list[Table]:
-    """The study's tables, ``cells`` in their order; each says which text it is from."""
+def all_tables(measured: Mapping[str, Table], cells: Sequence[str], depths: Mapping[str, int]) -> list[Table]:
+    """The study's tables, ``cells`` in their order; each says which text it is from. ``depths``: of the Nested LSTM,
+    that of the trained networks and of the untrained ones."""
     tables = {name: _by_cell(table, cells) for name, table in measured.items()}
     all_networks, note = _networks(tables), tables["text"].note
     about_networks = [
-        _configurations(tables),
+        _configurations(tables, depths),
         _test(tables),
         _summary(tables),
         _initial(tables["initial-lags"]),
@@ -77,18 +78,22 @@ def _by_cell(table: Table, cells: Sequence[str]) -> Table:
     return replace(table, rows=tuple(sorted(table.rows, key=lambda row: cells.index(row[place]))))
 
 
-def _configurations(tables: Mapping[str, Table]) -> Table:
-    """Ours, and the networks at the source's size that are looked at before training."""
+def _configurations(tables: Mapping[str, Table], depths: Mapping[str, int]) -> Table:
+    """Ours, and the networks at the source's size that are looked at before training; how the recurrent units compare
+    with the LSTM's, whose number the source's Nested LSTM has too."""
     parts, rows = ("embedding", "recurrent", "dense"), []
     for name, what in (("sizes", "trained"), ("initial-sizes", "untrained only")):
-        for (cell,), group in grouped(tables[name].records(), ("cell",)).items():
-            first = group[0]
+        firsts = {cell: group[0] for (cell,), group in grouped(tables[name].records(), ("cell",)).items()}
+        for cell, first in firsts.items():
             said = zip(parts, published.PARAMETERS[cell], strict=True)
+            beside = first["recurrent"] / firsts["LSTM"]["recurrent"] if "LSTM" in firsts else None
             rows.append(
                 {
                     "networks": what, "cell": cell, "units": first["units"], "layers": first["layers"],
-                    "depth": published.DEPTH[cell], **{part: first[part] for part in parts},
-                    **{f"{part}_published": value for part, value in said},
+                    "depth": None if published.DEPTH[cell] is None else depths[what],
+                    **{part: first[part] for part in parts}, **{f"{part}_published": value for part, value in said},
+                    "parity": beside,
+                    "parity_published": published.PARAMETERS[cell][1] / published.PARAMETERS["LSTM"][1],
                 }
             )  # fmt: skip
     columns = (
@@ -102,6 +107,8 @@ def _configurations(tables: Mapping[str, Table]) -> Table:
             for part in parts
             for column in (Column(part, "parameters"), Column(f"{part}_published", "at 600 units", "published"))
         ),
+        Column("parity", "recurrent parameters over those of the LSTM"),
+        Column("parity_published", "at 600 units", "published"),
     )
     return Table.make("configurations", "Model configurations", columns, rows, place="Appendix")
 

@@ -1,6 +1,8 @@
 // Models by key: the shelf, and how a model is named in an address.
 import { ApiError } from "./api.js";
 
+const STORED = "article:"; // networks of which only stored results are known: the view that shows these lists them itself
+
 // "gru@1200": a model at a step of its training.
 export function parseModel(text) {
   const at = text.lastIndexOf("@");
@@ -26,7 +28,7 @@ export function unitOf(shelf, chosen) {
 // The shelf, and behind it those that the state of a view names and the shelf does not list.
 export async function shelfFor(api, { models = "", model = "" }) {
   const shelf = (await api.get("/api/models")).models;
-  const named = [...models.split(","), model].filter(Boolean).map((name) => parseModel(name).key);
+  const named = [...models.split(","), model].filter(Boolean).map((name) => parseModel(name).key).filter((key) => !key.startsWith(STORED));
   const missing = [...new Set(named)].filter((key) => !shelf.some((known) => known.key === key));
   const found = await Promise.all(missing.map((key) => api.get(`/api/models/${encodeURIComponent(key)}`).catch(unknown)));
   return [...shelf, ...found.filter(Boolean)];

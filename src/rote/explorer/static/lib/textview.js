@@ -1,7 +1,7 @@
 // What the views on texts share: the field for the text, the choice of a model and of its checkpoint.
 import { debounce, h, percent, select, uniqueId } from "./dom.js";
 
-const GROUPS = [["yours", "Yours"], ["bundled", "Bundled"], ["store", "In the store"]]; // of models
+const GROUPS = [["yours", "Yours"], ["bundled", "Bundled"], ["store", "In the store"], ["article", "The article's own, of its paragraph"]]; // of models
 const LIMIT = 400; // symbols that the server reads
 
 // A probability; a small one is not shown as none.

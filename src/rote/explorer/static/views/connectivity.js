@@ -30,6 +30,7 @@ export const view = {
     let reading = null; // the other end of a value that is read: an input of the pinned output
     let rows = [];
     let legend = null; // what the colors mean
+    let story = null; // the article's paragraph, its situations, and which of its networks' results are stored
     const ends = [];
 
     const { along, signed, placeIn, paintRow, tell, legend: meaning } = shading(chosen, { rows: () => rows, at: () => at, reading: () => reading });
@@ -74,6 +75,22 @@ export const view = {
       remember();
       load(row);
       context.announce(`${row.title()} added.`);
+    }
+
+    // What the article stored of its own networks, each under the live ones, at its own paragraph.
+    function addStored() {
+      const missing = story.stored.filter((model) => !rows.some((row) => row.model.key === model.key));
+      for (const { key } of missing) {
+        const row = makeRow({ key, checkpoint: null });
+        rows.push(row);
+        list.append(row.element);
+      }
+      if (text.trim() !== story.text) {
+        field.set(story.text);
+        setText(story.text, START.at);
+      } else missing.forEach((_, index) => load(rows[rows.length - missing.length + index]));
+      remember();
+      context.announce(`${missing.length} rows added: the article's own networks.`);
     }
 
     // Answers: the whole matrix comes at once, and moving over the text asks for nothing.
@@ -279,6 +296,7 @@ export const view = {
     const bar = colorBar();
     const hint = h("p", { class: "hint" });
     const adding = h("button", { type: "button", class: "quiet", onclick: add }, "Add a model");
+    const addingStored = h("button", { type: "button", class: "quiet", disabled: true, onclick: addStored }, "Add the article's own networks");
 
     fill(
       root,
@@ -288,7 +306,7 @@ export const view = {
       h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is shown and measured"), h("div", { class: "controls" }, controls)),
       h("div", { class: "legend-line" }, bar.element, hint),
       list,
-      h("div", { class: "under-rows" }, adding),
+      h("div", { class: "under-rows" }, adding, addingStored),
       matrices.element,
       numbers,
     );
@@ -297,8 +315,10 @@ export const view = {
     ends.push(onTheme(() => paint()));
 
     async function start() {
-      shelf = await context.models();
-      const story = await context.api.get("/api/connectivity/walk");
+      const listed = await context.models();
+      story = await context.api.get("/api/connectivity/walk");
+      shelf = [...listed, ...story.stored];
+      addingStored.disabled = false;
       walk.set(story, given.walk ? Number(given.walk) - 1 : null, at);
       let asked = (given.models || "").split(",").filter(Boolean).map(parseModel);
       if (!asked.length && shelf.length) {

@@ -36,7 +36,8 @@ export function shading(chosen, { rows, at, reading }) {
     fill(row.suggestions, suggested[place].map((item, index) =>
       h("li", { class: item === word ? "asked" : undefined }, h("b", {}, named(item)), " ", h("span", {}, chance(shares[place][index])))));
     const unknown = own[place] && measured(row).ask === "text"; // the text ends here, or has a word that is no output
-    row.target.textContent = unknown ? "asked about: the first suggestion" : `${named(word)}: rank ${ranks[place]} (${chance(chances[place])})`;
+    const rank = ranks[place] === null ? `below the ${suggested[place].length} that were stored` : `rank ${ranks[place]} (${chance(chances[place])})`;
+    row.target.textContent = unknown ? "asked about: the first suggestion" : `${named(word)}: ${rank}`;
   }
 
   function tell(row) {
