@@ -71,7 +71,7 @@ class CountingStudy(Study[CountingConfig]):
             "training.measure_every": 0.25, "reading.rules": 4, "model.hidden": 8, "model.embedding": 8,
         },
         "quick": {
-            **SCALED, "counts": (2000, 3000, 5000), "training.epochs": 3.0, "training.measure_every": 0.125,
+            **SCALED, "counts": (3000, 4000, 5000), "training.epochs": 3.0, "training.measure_every": 0.125,
             "reading.gradients_every": 8,
         },
         "paper": {},

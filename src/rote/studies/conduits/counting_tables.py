@@ -39,7 +39,7 @@ def all_tables(config: CountingConfig, measured: Mapping[str, Table]) -> list[Ta
     note = f"{config.seeds} seeds of {config.model.cell}, unseen conduits."
     return [
         _outcome(networks, f"{between} {note}"),
-        _prefixes(config, measured["prefixes"].records(), note),
+        shared.prefixes(measured["prefixes"].records(), config.length, config.training.epochs, note),
         Table.make(
             "over-training", "P(close) over training", (*GRID, shared.EPOCH, MEASURE, *BAND),
             shared.bands(unseen, ("cell", "k", "n", "epoch"), OVER_TRAINING), place="Section 4.1",
@@ -96,20 +96,6 @@ def _outcome(networks: Table, note: str) -> Table:
         )
     columns = (*GRID, shared.SEEDS, POINTS, RISE, *interval_columns(), TIMING)
     return Table.make("outcome", "What the conduit adds to the open symbol", columns, rows, place="Figure 2", note=note)
-
-
-def _prefixes(config: CountingConfig, rows: list[Row], note: str) -> Table:
-    unseen = [row for row in rows if row["kind"] == "unseen"]
-    means = [
-        {**dict(zip(("cell", "n", "i"), key, strict=True)), **shared.band([row["probability"] for row in group])}
-        for key, group in grouped(unseen, ("cell", "n", "i")).items()
-    ]
-    columns = (shared.CELL, shared.COUNT, Column("i", "symbols of the conduit in the prefix", "label"), *BAND)
-    return Table.make(
-        "figure-2", f"P(close) from prefixes of the rule, k = {config.length}", columns, means, place="Figure 2",
-        figure="conduit-prefixes", details=True,
-        note=f"After {config.training.epochs:g} epochs. Bands: 95 % intervals. {note}",
-    )  # fmt: skip
 
 
 def over_all(tables: Tables, name: str) -> Values:

@@ -97,17 +97,7 @@ def _outcome(networks: Table, epoch: float, note: str) -> Table:
 def _prefixes(config: FrequencyConfig, rows: list[Row], note: str) -> Table:
     lengths = {row["k"] for row in rows}
     length = config.figure_2_length if config.figure_2_length in lengths else max(lengths)
-    chosen = [row for row in rows if row["k"] == length and row["kind"] == "unseen"]
-    means = [
-        {**dict(zip(("cell", "n", "i"), key, strict=True)), **shared.band([row["probability"] for row in group])}
-        for key, group in grouped(chosen, ("cell", "n", "i")).items()
-    ]
-    columns = (shared.CELL, shared.COUNT, Column("i", "symbols of the conduit in the prefix", "label"), *BAND)
-    return Table.make(
-        "figure-2", f"P(close) from prefixes of the rule, k = {length}", columns, means, place="Figure 2",
-        figure="conduit-prefixes", details=True,
-        note=f"After {config.training.epochs:g} epochs. Bands: 95 % intervals. {note}",
-    )  # fmt: skip
+    return shared.prefixes(rows, length, config.training.epochs, note)
 
 
 def value(tables: Tables, name: str, count: Count, length: Length) -> Values:

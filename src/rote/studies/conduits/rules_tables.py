@@ -106,6 +106,20 @@ def outcomes(networks: Table, labels: Sequence[str]) -> dict[tuple[Any, ...], Ro
     return rows
 
 
+def prefixes(rows: list[Row], length: int, epochs: float, note: str) -> Table:
+    """P(close) from the open symbol and more and more of a conduit of this length, at the end: Figure 2."""
+    chosen = [row for row in rows if row["k"] == length and row["kind"] == "unseen"]
+    means = [
+        {**dict(zip(("cell", "n", "i"), key, strict=True)), **band([row["probability"] for row in group])}
+        for key, group in grouped(chosen, ("cell", "n", "i")).items()
+    ]
+    columns = (CELL, COUNT, Column("i", "symbols of the conduit in the prefix", "label"), *aggregate.BAND)
+    return Table.make(
+        "figure-2", f"P(close) from prefixes of the rule, k = {length}", columns, means, place="Figure 2",
+        figure="conduit-prefixes", details=True, note=f"After {epochs:g} epochs. Bands: 95 % intervals. {note}",
+    )  # fmt: skip
+
+
 def variants(rows: list[Row], names: tuple[str, ...], note: str) -> Table:
     """P(close) from the open symbol at the end, by bias rule and step of reading, where the rule is most frequent."""
     most = max(row["n"] for row in rows)
