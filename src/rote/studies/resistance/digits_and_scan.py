@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -56,6 +55,3 @@ def planned(*groups: str) -> dict[str, str]:
         **{f"{group}.select": "the tables show the last step, whichever weights are kept." for group in groups},
         **{f"{group}.patience": "networks are measured at planned steps, up to the last." for group in groups},
     }
-
-
-Presets = Mapping[str, Mapping[str, object]]
