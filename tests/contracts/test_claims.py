@@ -41,7 +41,8 @@ def test_the_register_has_no_entry_without_a_reason_and_its_dates_run_forward():
         dates = [entry.date for entry in entries]
         assert all(entry.reason.strip() for entry in entries)
         assert dates == sorted(dates)
-        assert all(first.hash != second.hash for first, second in itertools.pairwise(entries))
+        for first, second in itertools.pairwise(entries):  # one that is entered again as it is says why other seeds
+            assert first.hash != second.hash or "are fresh" in second.reason
 
 
 IDENTITIES = {claim.id: claim.test for claim in CLAIMS.values() if claim.kind == "identity"}
