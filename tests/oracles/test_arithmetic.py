@@ -123,7 +123,6 @@ class OneFunction(Cell):
     function = ""
 
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
-        (h,) = state
         total = projected + a.constant(self.bias)
         value = a.square(total) + a.constant(torch.ones_like(self.bias)) if self.function == "sqrt" else total
         return (a.settle(a.gate("candidate", getattr(a, self.function)(value))),)

@@ -6,9 +6,13 @@ from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.elman import ElmanCell
 from rote.cells.fused import State
 from rote.cells.gru import GRUCell
+from rote.cells.lru import LRUCell
 from rote.cells.lstm import LSTMCell
+from rote.cells.min_gru import MinGRUCell
+from rote.cells.min_lstm import MinLSTMCell
 from rote.cells.nested_lstm import NestedLSTMCell
 from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
+from rote.cells.rg_lru import RGLRUCell
 from rote.cells.stacked import Stacked, run_stacked, stack, stacked_linear, unstack
 
 __all__ = [
@@ -17,9 +21,13 @@ __all__ = [
     "ElmanCell",
     "GRUCell",
     "Initialization",
+    "LRUCell",
     "LSTMCell",
+    "MinGRUCell",
+    "MinLSTMCell",
     "NestedLSTMCell",
     "Plain",
+    "RGLRUCell",
     "Recurrent",
     "Stacked",
     "State",
