@@ -83,11 +83,11 @@ def _configurations(tables: Mapping[str, Table]) -> Table:
     for name, what in (("sizes", "trained"), ("initial-sizes", "untrained only")):
         for (cell,), group in grouped(tables[name].records(), ("cell",)).items():
             first = group[0]
-            said = zip(parts, published.PARAMETERS[cell], strict=True)
+            said = zip(parts, published.PARAMETERS.get(cell, (None, None, None)), strict=True)
             rows.append(
                 {
                     "networks": what, "cell": cell, "units": first["units"], "layers": first["layers"],
-                    "depth": published.DEPTH[cell], **{part: first[part] for part in parts},
+                    "depth": published.DEPTH.get(cell), **{part: first[part] for part in parts},
                     **{f"{part}_published": value for part, value in said},
                 }
             )  # fmt: skip
@@ -111,7 +111,7 @@ def _test(tables: Mapping[str, Table]) -> Table:
     for (cell,), group in grouped(tables["test"].records(), ("cell",)).items():
         for name, title, place in MEASURES:
             over = band([row[name] for row in group], (0.0, 1.0) if "accuracy" in title else None)
-            said = None if place is None else published.TEST[cell][place]
+            said = None if place is None or cell not in published.TEST else published.TEST[cell][place]
             rows.append({"cell": cell, "measure": title, **over, "published": said})
     (text,) = tables["text"].records()
     rows.append({"cell": COUNTING, "measure": "cross entropy", "mean": text["loss"]})

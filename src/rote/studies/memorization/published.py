@@ -21,6 +21,12 @@ SOURCE = Source(
 
 CELLS = {"gru": "GRU", "lstm": "LSTM", "nested_lstm": "Nested LSTM"}  # our name -> the source's
 
+
+def title_of(cell: str) -> str:
+    """What the source calls it; our own name for a cell that it does not have."""
+    return CELLS.get(cell, cell)
+
+
 # Appendix: model configurations, and parameters of embedding, recurrent units, dense layer.
 UNITS, WORDS = 600, 2**14
 LAYERS = {"GRU": 2, "LSTM": 2, "Nested LSTM": 1}
