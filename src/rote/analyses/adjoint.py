@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from rote.cells.arithmetic import Arithmetic, Function, NoTensor, Plain
 from rote.errors import UsageError
@@ -69,11 +70,15 @@ class Term:
             out.add_(self.block)
 
 
-# From y = function(x); of any other function torch's autograd finds it.
-DERIVATIVES: dict[Function, Callable[[Tensor], Tensor]] = {
-    torch.sigmoid: lambda y: y * (1 - y),
-    torch.tanh: lambda y: 1 - y * y,
-    torch.relu: lambda y: (y > 0).to(y.dtype),
+# From x and y = function(x); of any other function torch's autograd finds it.
+DERIVATIVES: dict[Function, Callable[[Tensor, Tensor], Tensor]] = {
+    torch.sigmoid: lambda x, y: y * (1 - y),
+    torch.tanh: lambda x, y: 1 - y * y,
+    torch.relu: lambda x, y: (y > 0).to(y.dtype),
+    torch.exp: lambda x, y: y,
+    torch.square: lambda x, y: 2 * x,
+    functional.softplus: lambda x, y: torch.sigmoid(x),
+    functional.logsigmoid: lambda x, y: torch.sigmoid(-x),
 }
 
 Pull = Callable[[list[Term], list[list[Term]]], None]  # the gradient of a value, to those of what it was made from
@@ -157,7 +162,7 @@ class Recording(Arithmetic[Value]):
             return self.constant(function(value.total, *weights))
         if function in DERIVATIVES:
             y = function(value.total, *weights)
-            return self.elementwise(value, y, DERIVATIVES[function](y))
+            return self.elementwise(value, y, DERIVATIVES[function](value.total, y))
         return self.elementwise(value, *_with_derivative(function, value.total, weights))
 
     def product(self, gate: Value, source: Value) -> Value:

@@ -11,6 +11,7 @@ from rote.cells.lstm import LSTMCell
 from rote.cells.min_gru import MinGRUCell
 from rote.cells.min_lstm import MinLSTMCell
 from rote.cells.nested_lstm import NestedLSTMCell
+from rote.cells.peephole_lstm import PeepholeLSTMCell
 from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
 from rote.cells.rg_lru import RGLRUCell
 from rote.cells.stacked import Stacked, run_stacked, stack, stacked_linear, unstack
@@ -26,6 +27,7 @@ __all__ = [
     "MinGRUCell",
     "MinLSTMCell",
     "NestedLSTMCell",
+    "PeepholeLSTMCell",
     "Plain",
     "RGLRUCell",
     "Recurrent",
