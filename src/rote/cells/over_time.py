@@ -133,7 +133,7 @@ class OverTime(Arithmetic[Series]):
         """[*lead, batch, time, unit]."""
         rows = (*like.shape[:-2], like.shape[-2] * self.time, like.shape[-1])
         whole = number.expand(rows) if isinstance(number, Tensor) else like.new_full((1,), number).expand(rows)
-        return whole.unflatten(-2, (like.shape[-2], self.time))
+        return whole.reshape(*like.shape[:-1], self.time, like.shape[-1])
 
     def _flat(self, series: Tensor) -> Tensor:
         return series.flatten(-3, -2)
