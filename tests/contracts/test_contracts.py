@@ -31,6 +31,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "nested_lstm": [{}, {"depth": 1}, {"depth": 3}],
     "peephole_lstm": [{}, {"proj_size": 1}],
     "rg_lru": [{}, {"width": 2}],
+    "s6": [{"state_size": 2}],
 }
 
 

@@ -19,6 +19,7 @@ INPUT, HIDDEN, BATCH = 3, 4, 3
 KINDS: dict[str, Any] = {
     **{name: cells[name] for name in ("min_gru", "min_lstm", "lru", "rg_lru")},
     "rg_lru heads": lambda i, h: cells["rg_lru"](i, h, heads=2, width=3),
+    "s6": lambda i, h: cells["s6"](i, h, state_size=3),
     "own": OwnMinGRU,
     "wide": WideCell,
 }

@@ -16,28 +16,40 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import rote
-from rote.cells import Cell, LRUCell, MinGRUCell, MinLSTMCell, Recurrent, RGLRUCell, cells, run_stacked, stack, unroll
+from rote.cells import (
+    Cell,
+    LRUCell,
+    MinGRUCell,
+    MinLSTMCell,
+    Recurrent,
+    RGLRUCell,
+    S6Cell,
+    cells,
+    run_stacked,
+    stack,
+    unroll,
+)
 from rote.errors import UsageError
 from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.models.sequence import SequenceModel
 
 HIDDEN, BATCH, LONG = 4, 2, 64
-NAMES = ("min_gru", "min_lstm", "lru", "rg_lru")
+NAMES = ("min_gru", "min_lstm", "lru", "rg_lru", "s6")
 SHAPES = [(1, False), (2, False), (2, True)]
 
 
-def spread(module: nn.Module, seed: int = 3) -> None:
+def spread(module: nn.Module, size: float = 0.8) -> None:
     """Weights large enough for the nonlinearities to matter."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for weight in module.parameters():
-            weight.copy_(0.8 * torch.randn(weight.shape, dtype=weight.dtype, generator=generator))
+            weight.copy_(size * torch.randn(weight.shape, dtype=weight.dtype, generator=generator))
 
 
 def model_of(name: str, layers: int = 1, both: bool = False, **options: Any) -> SequenceModel:
     recurrent = Recurrent(name, INPUT, HIDDEN, layers=layers, bidirectional=both, **options)
     model = SequenceModel(recurrent, nn.Embedding(7, INPUT), nn.Linear(recurrent.output_size, OUTPUTS)).double()
-    spread(model)
+    spread(model, 0.3 if name == "s6" else 0.8)  # of which five factors are multiplied with each other
     return model
 
 
@@ -139,6 +151,42 @@ def test_the_recurrent_block_is_that_of_recurrent_gemma(heads: int, width: int, 
     torch.testing.assert_close(torch.cat([first, rest], 1), griffin(cell, inputs), rtol=0, atol=1e-12)
 
 
+def mamba(cell: S6Cell, inputs: Tensor) -> Tensor:
+    """The mixer as its authors' code computes it without kernels: the memory as a matrix, unit by number."""
+    x, z = (inputs @ cell.weight_ih.T).chunk(2, -1)
+    padded = functional.pad(x.mT, (cell.width - 1, 0))
+    u = functional.silu(functional.conv1d(padded, cell.weight_conv[:, None], cell.bias_conv, groups=cell.inner).mT)
+    step, b, c = (u @ cell.weight_select.T).split([cell.rank, cell.state_size, cell.state_size], -1)
+    delta = functional.softplus(functional.linear(step, cell.weight_step, cell.bias_step))
+    kept = torch.exp(delta[..., None] * -torch.exp(cell.a_log))
+    driven = (delta * u)[..., None] * b[:, :, None]
+    memory, outputs = torch.zeros_like(kept[:, 0]), []
+    for t in range(inputs.shape[1]):
+        memory = kept[:, t] * memory + driven[:, t]
+        outputs.append((memory @ c[:, t, :, None])[..., 0])
+    return ((torch.stack(outputs, 1) + u * cell.skip) * functional.silu(z)) @ cell.weight_out.T
+
+
+@pytest.mark.parametrize("options", [{}, {"state_size": 3, "width": 2, "rank": 2}, {"width": 1}])
+def test_s6_is_the_mixer_of_mamba(options: dict[str, int]) -> None:
+    cell, inputs = S6Cell(INPUT, HIDDEN, **options).double(), vectors(INPUT)
+    for _ in range(2):  # as it starts, and with larger weights
+        torch.testing.assert_close(Recurrent([cell])(inputs)[0], mamba(cell, inputs), rtol=0, atol=1e-10)
+        steps = unroll(cell, inputs, cell.zero_state(BATCH)).states["hidden"]
+        torch.testing.assert_close(steps, mamba(cell, inputs), rtol=0, atol=1e-10)
+        spread(cell)
+
+
+def test_every_number_of_a_fresh_s6_fades_at_a_rate_of_its_own() -> None:
+    cell = S6Cell(8, 64)
+    torch.testing.assert_close(cell.a_log.detach().exp()[5], torch.arange(1.0, 17.0))
+    length = functional.softplus(cell.bias_step.detach())
+    assert 0.99e-3 < float(length.min()) < 3e-3
+    assert 0.03 < float(length.max()) < 0.101
+    with pytest.raises(UsageError, match="'state_size', 'width' and 'rank' must be at least 1"):
+        S6Cell(8, 4, state_size=0)
+
+
 def test_a_fresh_memory_is_a_long_one() -> None:
     griffins = RGLRUCell(8, 64)
     kept = unroll(griffins, torch.zeros(1, 1, 8), griffins.zero_state(1)).gates["forget"].detach()
@@ -216,7 +264,7 @@ def trained(name: str, steps: int = 40) -> SequenceModel:
     optimizer, losses = torch.optim.Adam(model.parameters(), 0.05), []
     for _ in range(steps):
         loss, _ = model.losses(text[..., :-1], text[..., 1:], model.cell.zero_state(1, 4))
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
         optimizer.zero_grad()
         loss.sum().backward()
         optimizer.step()

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rote.cells.arithmetic import Arithmetic, Function, NoTensor, Plain
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
 from rote.errors import UsageError
 
 MANY = 8  # rows from which on it pays to multiply a diagonal into the matrix
@@ -153,6 +153,19 @@ class Recording(Arithmetic[Value]):
                 pending[place] += [term.between(start, end) for term in terms if term.reaches(start, end)]
 
         return self._made(total, pull) if needed else self.constant(total)
+
+    def arrange(self, value: Value, how: Arrangement) -> Value:
+        place, total = value.place, how.forward(value.total)
+        if place is None:
+            return self.constant(total)
+
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            rows, batch, _ = terms[0].block.shape
+            block = terms[0].block.new_empty(rows, batch, total.shape[-1])
+            write(terms, block)
+            pending[place].append(Term(0, how.back(block)))
+
+        return self._made(total, pull)
 
     def scale(self, value: Value, weight: Tensor) -> Value:
         return self.elementwise(value, value.total * weight, weight)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rote.analyses.propagation import ROWS, Question, States, in_double_precision
 from rote.analyses.splitting import Number, Rules
-from rote.cells.arithmetic import Arithmetic, Function, NoTensor, Plain
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
 
 
 @dataclass
@@ -71,6 +71,9 @@ class BothParts(Arithmetic[Parted]):
         plain = Plain()
         parts = [plain.join(same) for same in zip(*(value.parts for value in values), strict=True)]
         return Parted(*parts, whole=any(value.whole for value in values))
+
+    def arrange(self, value: Parted, how: Arrangement) -> Parted:
+        return Parted(*map(how.forward, value.parts), whole=value.whole)
 
     def product(self, gate: Parted, source: Parted) -> Parted:
         rg, ig, bg = gate.relevant, gate.irrelevant, gate.bias

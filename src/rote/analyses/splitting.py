@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 from rote.analyses.differences import DIFFERENCES, IN_PLACE, of_other, shapley
-from rote.cells.arithmetic import Arithmetic, Function, NoTensor
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor
 from rote.errors import UsageError
 
 Bias = Literal["reference", "in_span", "exclusive_end", "never"]
@@ -154,6 +154,14 @@ class Carried(Arithmetic[Split]):
         return Split(
             total, _joined(list(map(part_of, values)), sizes), _joined([value.bias for value in values], sizes)
         )
+
+    def arrange(self, value: Split, how: Arrangement) -> Split:
+        total = how.forward(value.total)
+        if value.part is None:
+            return Split(total, None)
+        part, bias = part_of(value), value.bias
+        laid = [number if _absent(number) else how.forward(_spread(number, value.total)) for number in (part, bias)]
+        return Split(total, *laid)
 
     def product(self, gate: Split, source: Split) -> Split:
         total = gate.total * source.total

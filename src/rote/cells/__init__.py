@@ -1,7 +1,7 @@
 """Recurrent units that can be taken apart, one per file, and layers of them."""
 
 from rote.cells.adapt import as_recurrent
-from rote.cells.arithmetic import Arithmetic, Plain
+from rote.cells.arithmetic import Arithmetic, Plain, repeated, summed, tiled
 from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.elman import ElmanCell
 from rote.cells.fused import State
@@ -14,6 +14,7 @@ from rote.cells.nested_lstm import NestedLSTMCell
 from rote.cells.peephole_lstm import PeepholeLSTMCell
 from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
 from rote.cells.rg_lru import RGLRUCell
+from rote.cells.s6 import S6Cell
 from rote.cells.stacked import Stacked, run_stacked, stack, stacked_linear, unstack
 
 __all__ = [
@@ -31,15 +32,19 @@ __all__ = [
     "Plain",
     "RGLRUCell",
     "Recurrent",
+    "S6Cell",
     "Stacked",
     "State",
     "Unrolled",
     "as_recurrent",
     "cells",
     "mask_of",
+    "repeated",
     "run_stacked",
     "stack",
     "stacked_linear",
+    "summed",
+    "tiled",
     "unroll",
     "unstack",
 ]

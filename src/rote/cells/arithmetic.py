@@ -7,6 +7,7 @@ arithmetics of ``rote.analyses.decomposition`` a value carries the part that com
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import torch
@@ -16,6 +17,38 @@ from torch.nn import functional
 from rote.errors import UsageError
 
 Function = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How the units of the last axis are laid out anew or added up; ``back`` is the transpose, for gradients."""
+
+    forward: Callable[[Tensor], Tensor]
+    back: Callable[[Tensor], Tensor]
+
+
+def repeated(times: int) -> Arrangement:
+    """Each unit so many times in a row."""
+    return Arrangement(lambda value: value.repeat_interleave(times, -1), lambda value: _added(value, times, -1))
+
+
+def tiled(times: int) -> Arrangement:
+    """All units one after the other, and this so many times."""
+
+    def forward(value: Tensor) -> Tensor:
+        return torch.cat([value] * times, -1)
+
+    return Arrangement(forward, lambda value: _added(value, value.shape[-1] // times, -2))
+
+
+def summed(size: int) -> Arrangement:
+    """The sums of so many units that stand together."""
+    there = repeated(size)
+    return Arrangement(there.back, there.forward)
+
+
+def _added(value: Tensor, size: int, axis: int) -> Tensor:
+    return value.reshape(*value.shape[:-1], value.shape[-1] // size, size).sum(axis)
 
 
 class Value(Protocol):
@@ -48,6 +81,9 @@ class Arithmetic(Protocol[V]):
 
     def join(self, values: Sequence[V]) -> V:
         """The opposite of ``pieces``."""
+
+    def arrange(self, value: V, how: Arrangement) -> V:
+        """The units laid out anew or added up: ``repeated(n)``, ``tiled(n)``, ``summed(n)``."""
 
     def apply(self, function: Function, value: V, *weights: Tensor) -> V:
         """``function(value, *weights)``, any function of each number by itself, with weights for each unit.
@@ -126,6 +162,9 @@ class Plain(Arithmetic[Tensor]):
         lead = torch.broadcast_shapes(*(value.shape[:-1] for value in values))
         return torch.cat([value.expand(*lead, -1) for value in values], dim=-1)
 
+    def arrange(self, value: Tensor, how: Arrangement) -> Tensor:
+        return how.forward(value)
+
     def apply(self, function: Function, value: Tensor, *weights: Tensor) -> Tensor:
         return function(value, *map(self.constant, weights))
 
@@ -178,6 +217,7 @@ INSTEAD = {
     **dict.fromkeys(("cat", "concat", "hstack"), "a.join([value, ...])"),
     **dict.fromkeys(("split", "chunk", "tensor_split", "unbind", "getitem"), "a.pieces(value, sizes)"),
     **dict.fromkeys(("add", "radd", "sub", "rsub"), "value + a.constant(weight)"),
+    **dict.fromkeys(("sum", "repeat_interleave", "tile", "repeat"), "a.arrange(value, summed(n)), repeated or tiled"),
     "logsigmoid": "a.log_sigmoid(value)",
 }
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from rote.cells.arithmetic import Arithmetic, Function, NoTensor, Plain
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
 from rote.cells.cell import Cell
 from rote.cells.scan import scan
 
@@ -79,6 +79,9 @@ class OverTime(Arithmetic[Series]):
 
     def join(self, values: Sequence[Series]) -> Series:
         return Series(self.plain.join(list(map(_tensor, values)))) if all(value.known for value in values) else LOST
+
+    def arrange(self, value: Series, how: Arrangement) -> Series:
+        return Series(how.forward(_tensor(value))) if value.known else LOST
 
     def apply(self, function: Function, value: Series, *weights: Tensor) -> Series:
         return Series(self.plain.apply(function, _tensor(value), *weights)) if value.known else LOST
