@@ -223,9 +223,8 @@ def decompose(
       ("source"), or it is irrelevant ("relevant").
     - linearization: "bias_first" | "shapley" (over relevant, irrelevant and bias).
     - output_gate: decompose it as well.
-    - gates: "parts" (every gate is taken apart) | "whole" (gates are used as they are, and what they act on is taken
-      apart: a span then goes through the gates that the whole sequence has set). By default the first for GRU, LSTM and
-      the like, and by "shapley" the second for cells that say so, as minGRU and its kin do.
+    - gates: "parts" (every gate is taken apart; the default) | "whole" (gates are used as they are, and what they act
+      on is taken apart: a span then goes through the gates that the whole sequence has set).
     - initial: the states before the first step, by layer and direction or in the form that torch's module takes;
       irrelevant unless ``initial_relevant``.
 
@@ -244,8 +243,6 @@ def decompose(
     """
     model = as_model(model, "decompose")
     inputs = check_inputs(model, tokens, lengths)
-    if gates is None and rules == "shapley" and not output_gate:
-        gates = "whole" if any(cell.whole_gates for cell in model.recurrent.all_cells()) else None
     chosen = rules_of(rules, bias, interactions, linearization, output_gate, gates)
     inside = span_masks(spans, inputs.batch, inputs.time, inputs.vectors.device)
     steps = _steps(at, inputs.time).to(inputs.vectors.device)

@@ -64,7 +64,6 @@ class Cell(nn.Module, ABC):
     state_names: tuple[str, ...] = ("hidden",)
     forget_rows: ClassVar[int | None] = None  # which group of hidden_size rows is the forget gate
     gate_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
-    whole_gates: ClassVar[bool] = False  # whether a decomposition uses its gates as they are, unless asked otherwise
     recurrent_matrix: ClassVar[bool] = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name

@@ -36,7 +36,6 @@ class MinGRUCell(Cell):
     row_groups = (1, 1)
     gate_names = ("update", "candidate")
     recurrent_matrix = False
-    whole_gates = True
 
     def configure(self, form: Form = "log") -> None:
         self.form: Form = one_of("form", form, ("log", "plain"))

@@ -22,7 +22,6 @@ class MinLSTMCell(Cell):
     gate_names = ("forget", "input", "candidate")
     forget_rows = 1
     recurrent_matrix = False
-    whole_gates = True
 
     def configure(self, form: Form = "log") -> None:
         self.form: Form = one_of("form", form, ("log", "plain"))

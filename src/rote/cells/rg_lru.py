@@ -46,7 +46,6 @@ class RGLRUCell(Cell):
     row_groups = (1, 1)
     gate_names = ("input", "forget", "scale")
     recurrent_matrix = False
-    whole_gates = True
     weight_conv: Tensor
     bias_conv: Tensor | None
     weight_input: Tensor

@@ -39,7 +39,6 @@ class S6Cell(Cell):
     row_groups = (EXPAND, EXPAND)
     gate_names = ("forget",)
     recurrent_matrix = False
-    whole_gates = True
     weight_conv: Tensor
     bias_conv: Tensor
     weight_select: Tensor
