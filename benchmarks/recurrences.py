@@ -29,13 +29,13 @@ MOST = 2.0  # times nn.GRU
 
 
 def seconds(what: Callable[[], object], rounds: int = 7) -> float:
-    """The fastest of some rounds, after one that warms up."""
+    """Of the processor, in the fastest of some rounds after one that warms up."""
     what()
     found = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         what()
-        found.append(time.perf_counter() - start)
+        found.append(time.process_time() - start)
     return min(found)
 
 

@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import rote
+from rote.analyses.adjoint import Recording
+from rote.analyses.reference_parts import BothParts
+from rote.analyses.splitting import Carried, Rules
 from rote.cells import Cell, Recurrent, run_stacked, stack, unroll
 from rote.cells.arithmetic import NAMED, Arithmetic, V
 from rote.errors import UsageError
@@ -173,11 +176,15 @@ def test_a_torch_function_on_a_value_is_refused_by_the_name_of_the_right_operati
             return (a.settle(projected + wrong(a, projected, h)),)
 
     units = 1 if mistake == "sum" else HIDDEN  # of one unit, so that the plain states have the right size
-    model = rote.adapt(recurrent=Recurrent([Mistaken(INPUT, units)]))
-    with pytest.raises(UsageError, match=right):
-        rote.trace(model, torch.randn(1, 2, INPUT))
-    with pytest.raises(UsageError, match=right):
-        rote.decompose(model, torch.randn(1, 2, INPUT), [(0, 0)])
+    cell = Mistaken(INPUT, units)
+    with pytest.raises(UsageError, match=right):  # before trace, where values are tensors and nothing would be noticed
+        rote.trace(rote.adapt(recurrent=Recurrent([cell])), torch.randn(1, 2, INPUT))
+    arithmetics: list[Any] = [Carried(Rules()), BothParts(Rules()), Recording()]
+    for a in arithmetics:
+        given, h = (a.constant(torch.ones(units)) for _ in range(2))
+        if mistake != "sum":
+            with pytest.raises(UsageError, match=right):
+                cell.step(a, given, (h,))
 
 
 def lstm_by_true_gates(cell: Cell, vectors: Tensor, chosen: Tensor) -> Tensor:

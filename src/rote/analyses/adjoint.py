@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
-from rote.errors import UsageError
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain, check_elementwise
 
 MANY = 8  # rows from which on it pays to multiply a diagonal into the matrix
 
@@ -252,12 +251,7 @@ class Recording(Arithmetic[Value]):
 def _with_derivative(function: Function, value: Tensor, weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """What a function of each number by itself gives, and its derivative."""
     x = value.detach().clone().requires_grad_()
-    y = function(x, *(weight.detach().clone() for weight in weights))
-    if y.shape != x.shape:
-        raise UsageError(
-            f"A function that is applied must act on each number by itself. For values {tuple(x.shape)} "
-            f"{getattr(function, '__name__', function)} gives {tuple(y.shape)}."
-        )
+    y = check_elementwise(function, x, function(x, *(weight.detach().clone() for weight in weights)))
     (slope,) = torch.autograd.grad(y.sum(), x)
     return y.detach(), slope
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from rote.analyses.adjoint import Recording
-from rote.cells import Cell, State, mask_of
+from rote.cells import State, mask_of
 from rote.errors import UsageError
 from rote.models.capabilities import require
 from rote.models.inputs import WHOLE, as_batch
@@ -56,23 +54,7 @@ def as_model(model: Any, analysis: str) -> SequenceModel:
     model.check_weights()
     for name, weight in (*model.named_parameters(), *model.named_buffers()):
         check_finite(f"The weight {name!r} of the model", weight)
-    for cell in model.recurrent.all_cells():
-        check_step(cell)
     return model
-
-
-@torch.no_grad()
-def check_step(cell: Cell) -> None:
-    """Refuse a step that uses anything but the operations of the arithmetic: with plain tensors it would go unseen."""
-    if cell in _CHECKED:
-        return
-    record, start = Recording(), cell.zero_state(1)
-    given = cell.project(start[0].new_zeros(1, cell.input_size))
-    cell.step(record, record.leaf(given), tuple(map(record.leaf, start)))
-    _CHECKED.add(cell)
-
-
-_CHECKED: WeakSet[Cell] = WeakSet()
 
 
 def check_finite(what: str, values: Tensor) -> None:

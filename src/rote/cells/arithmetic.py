@@ -185,6 +185,16 @@ class Plain(Arithmetic[Tensor]):
         return value
 
 
+def check_elementwise(function: Function, given: Tensor, found: Tensor) -> Tensor:
+    """What ``function`` has found, if it can have acted on each number by itself."""
+    if found.shape != given.shape:
+        raise UsageError(
+            f"A function that is applied must act on each number by itself. For values {tuple(given.shape)} "
+            f"{getattr(function, '__name__', function)} gives {tuple(found.shape)}."
+        )
+    return found
+
+
 class NoTensor:
     """A value that is no tensor: what only tensors can do is refused, with the operation that says the same."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain, check_elementwise
 from rote.cells.cell import Cell
 from rote.cells.scan import scan
 
@@ -84,7 +84,10 @@ class OverTime(Arithmetic[Series]):
         return Series(how.forward(_tensor(value))) if value.known else LOST
 
     def apply(self, function: Function, value: Series, *weights: Tensor) -> Series:
-        return Series(self.plain.apply(function, _tensor(value), *weights)) if value.known else LOST
+        if not value.known:
+            return LOST
+        given = _tensor(value)
+        return Series(check_elementwise(function, given, self.plain.apply(function, given, *weights)))
 
     def product(self, gate: Series, source: Series) -> Series:
         known, other = (gate, source) if gate.known else (source, gate)
@@ -160,6 +163,15 @@ def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tenso
         if len(known) == len(found):
             return None
         found = known
+
+
+def dry_step(cell: Cell) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+    """The start and the states after one step, computed in the operations of the arithmetic only: with plain tensors
+    others would go unseen."""
+    start = cell.zero_state(1)
+    given = Series(cell.project(start[0].new_zeros(1, cell.input_size)))
+    new = cell.step(OverTime(Plain(), start, 1), given, tuple(map(Series, start)))
+    return start, [_tensor(value) for value in new]
 
 
 def ended(series: Sequence[Tensor], mask: Tensor | None, start: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:

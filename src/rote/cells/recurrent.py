@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from rote.cells.arithmetic import Plain
 from rote.cells.cell import Biases, Cell, Initialization, cells
 from rote.cells.fused import State, is_fusable, run_fused
-from rote.cells.over_time import ended, run_over_time, turned
+from rote.cells.over_time import dry_step, ended, run_over_time, turned
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,8 +135,7 @@ class Recurrent(nn.Module):
 @torch.no_grad()
 def _check_states(cell: Cell) -> None:
     """The states that one step gives must have the declared sizes: the analyses would be wrong without a word."""
-    start = cell.zero_state(1)
-    new = cell.step(Plain(), cell.project(start[0].new_zeros(1, cell.input_size)), start)
+    start, new = dry_step(cell)
     declared = dict(zip(cell.state_names, cell.state_sizes, strict=True))
     for states in (start, new):
         found = dict(zip(cell.state_names, (value.shape[-1] for value in states), strict=False))
