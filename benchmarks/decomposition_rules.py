@@ -3,25 +3,31 @@
 Small networks learn programs on strings of eight symbols, with any of the positions left out (an input of zero), until
 they are right on all of them. Then the network's own game can be played to the end: the output with every subset of the
 positions, 256 forward passes for a string, gives the exact Shapley value of each position. Each rule's relevant part,
-read out, is compared with it: the cosine, and the median of |difference| / |Shapley value|.
+read out, is compared with it: the cosine, and the median of |difference| / |Shapley value|; and with what a position
+does alone and what is lost without it, the cosines.
+
+Other cells than GRU and LSTM by name: python benchmarks/decomposition_rules.py min_gru rg_lru
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import sys
 
 import torch
 from torch import Tensor, nn
 
 import rote
+from rote.cells import Recurrent
 
 TIME, UNITS, STRINGS, STEPS = 8, 20, 12, 3000
 RULES = {
     "murdoch2018": {"rules": "murdoch2018"},
     "source interactions": {"rules": "murdoch2018", "interactions": "source"},
     "gcd2019": {"rules": "gcd2019"},
-    "shapley (default)": {},
+    "shapley, gates in parts": {"gates": "parts"},
+    "shapley, gates whole": {"gates": "whole"},
 }
 SUBSETS = torch.tensor(list(itertools.product([0.0, 1.0], repeat=TIME)))  # [256, time]
 
@@ -53,7 +59,8 @@ def mod3(tokens: Tensor, there: Tensor) -> Tensor:
 class Network(nn.Module):
     def __init__(self, cell: str) -> None:
         super().__init__()
-        self.recurrent = getattr(nn, cell)(4, UNITS, batch_first=True)
+        kinds = {"GRU": nn.GRU, "LSTM": nn.LSTM}
+        self.recurrent = kinds[cell](4, UNITS, batch_first=True) if cell in kinds else Recurrent(cell, 4, UNITS)
         self.readout = nn.Linear(UNITS, 3)
 
     def forward(self, tokens: Tensor, there: Tensor) -> Tensor:
@@ -86,7 +93,7 @@ def trained(program, cell: str, seed: int) -> Network | None:
 
 @torch.no_grad()
 def shapley_values(network: Network, string: Tensor, output: int) -> Tensor:
-    """[time], exact."""
+    """[3, time], exact: Shapley values, what each position does alone, what is lost without it."""
     values = network(string.expand(len(SUBSETS), -1), SUBSETS.double())[:, output]
     sizes = SUBSETS.sum(1).long()
     weights = torch.tensor([math.factorial(s) * math.factorial(TIME - s - 1) for s in range(TIME)], dtype=torch.float64)
@@ -95,14 +102,15 @@ def shapley_values(network: Network, string: Tensor, output: int) -> Tensor:
     for t in range(TIME):
         without = SUBSETS[:, t] == 0
         gain = values[without.nonzero()[:, 0] + 2 ** (TIME - 1 - t)] - values[without]
-        found.append((weights[sizes[without]] * gain).sum())
-    return torch.stack(found)
+        found.append(torch.stack([(weights[sizes[without]] * gain).sum(), gain[0], gain[-1]]))
+    return torch.stack(found, 1)
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for program, cell, seed in itertools.product((latch, parity, both, mod3), ("GRU", "LSTM"), range(2)):
+    rows: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    chosen = sys.argv[1:] or ["GRU", "LSTM"]
+    for program, cell, seed in itertools.product((latch, parity, both, mod3), chosen, range(2)):
         network = trained(program, cell, seed)
         if network is None:
             print(f"{program.__name__}, {cell}, seed {seed}: not learned in {STEPS} steps, left out")
@@ -115,14 +123,15 @@ def main() -> None:
         for name, rules in RULES.items():
             parts = rote.decompose(model, vectors, [(t, t) for t in range(TIME)], at=-1, **rules)
             ours = parts.logits()[:, :, 0].gather(2, outputs[:, None, None].expand(-1, TIME, 1))[..., 0]
-            cosine = nn.functional.cosine_similarity(ours, truth).mean()
-            error = ((ours - truth).norm(dim=1) / truth.norm(dim=1)).median()
-            rows.setdefault((cell, name), []).append((float(cosine), float(error), float(parts.growth.max())))
-    print(f"{'cell':5s} {'rules':22s} networks  cosine   error  largest growth")
+            cosines = nn.functional.cosine_similarity(ours[:, None], truth, dim=-1).mean(0)
+            error = ((ours - truth[:, 0]).norm(dim=1) / truth[:, 0].norm(dim=1)).median()
+            rows.setdefault((cell, name), []).append((*cosines.tolist(), float(error), float(parts.growth.max())))
+    print(f"{'cell':8s} {'rules':23s} networks  cosine   alone  removed   error  largest growth")
     for (cell, name), values in rows.items():
-        cosine, error, growth = zip(*values, strict=True)
-        mean = [sum(v) / len(v) for v in (cosine, error)]
-        print(f"{cell:5s} {name:22s} {len(values):8d}  {mean[0]:6.2f}  {mean[1]:6.2f}  {max(growth):14.1f}")
+        *measured, growth = zip(*values, strict=True)
+        cosine, alone, removed, error = (sum(v) / len(v) for v in measured)
+        told = f"{len(values):8d}  {cosine:6.2f}  {alone:6.2f}  {removed:7.2f}  {error:6.2f}  {max(growth):14.1f}"
+        print(f"{cell:8s} {name:23s} {told}")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def test_another_seed_is_added_to_the_runs_that_are_there_and_every_figure_is_dr
     [
         ("task.words=5000", "has 1334 different words; a vocabulary of 5000 needs as many"),
         ("task.text=nowhere.txt", "There is no file 'nowhere.txt'"),
-        ("cells=elman", "'cells' of the study 'autocomplete' must name some of gru, lstm, nested_lstm"),
+        ("cells=elmann", "Unknown cell 'elmann'"),
         ("model.cell=lstm", "has no effect: 'cells' names the cells that are trained"),
         ("initial.characters=20", "'initial.characters' of the study 'autocomplete' must lie in 60 to 198"),
     ],

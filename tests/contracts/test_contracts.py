@@ -26,7 +26,12 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "elman": [{}, {"nonlinearity": "relu"}],
     "gru": [{}, {"reset": "before"}],
     "lstm": [{}, {"proj_size": 1}],
+    "min_gru": [{}, {"form": "plain"}],
+    "min_lstm": [{}, {"form": "plain"}],
     "nested_lstm": [{}, {"depth": 1}, {"depth": 3}],
+    "peephole_lstm": [{}, {"proj_size": 1}],
+    "rg_lru": [{}, {"width": 2}],
+    "s6": [{"state_size": 2}],
 }
 
 

@@ -24,6 +24,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "gru_before": {},
     "nested_lstm": {},
     "nested_lstm deep": {"depth": 3},
+    "peephole_lstm": {},
+    "min_gru": {},
+    "min_lstm": {},
+    "lru": {},
+    "rg_lru": {"heads": 2, "width": 3},
+    "s6": {"state_size": 2, "width": 2},
 }
 
 

@@ -11,7 +11,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from rote.cells import GRUCell, LSTMCell, NestedLSTMCell, Plain, Recurrent, as_recurrent, unroll
+from rote.cells import (
+    GRUCell,
+    LSTMCell,
+    NestedLSTMCell,
+    PeepholeLSTMCell,
+    Plain,
+    Recurrent,
+    as_recurrent,
+    unroll,
+)
 from rote.cells.fused import is_fusable
 
 INPUT, HIDDEN, BATCH, TIME = 3, 4, 3, 5
@@ -241,3 +250,27 @@ def test_every_cell_names_exactly_the_gates_it_has() -> None:
         cell.step(a, cell.project(torch.zeros(1, INPUT)), tuple(torch.zeros(1, HIDDEN) for _ in cell.state_names))
         assert set(cell.gate_names) <= set(a.gates)
         assert all(gate.split("_")[0] in cell.gate_names for gate in a.gates)
+
+
+@pytest.mark.parametrize("proj_size", [0, 2])
+def test_the_lstm_with_peepholes_follows_its_equations_and_is_the_lstm_without_them(proj_size: int) -> None:
+    cell = PeepholeLSTMCell(INPUT, HIDDEN, proj_size=proj_size).double()
+    inputs = torch.randn(BATCH, TIME, INPUT, dtype=torch.float64, requires_grad=True)
+    h, c = start = tuple(torch.randn_like(part) for part in cell.zero_state(BATCH))
+    expected = []
+    for x in inputs.unbind(1):
+        i, f, g, o = (x @ cell.weight_ih.T + h @ cell.weight_hh.T + cell.bias).chunk(4, -1)
+        i, f = (i + cell.peephole_input * c).sigmoid(), (f + cell.peephole_forget * c).sigmoid()
+        c = f * c + i * g.tanh()
+        h = (o + cell.peephole_output * c).sigmoid() * c.tanh()
+        h = h if cell.weight_hr is None else h @ cell.weight_hr.T
+        expected.append(h)
+    found, _ = Recurrent([cell])(inputs, initial=[start])
+    torch.testing.assert_close(found, torch.stack(expected, 1), rtol=0, atol=1e-14)
+    with torch.no_grad():
+        for name in ("peephole_input", "peephole_forget", "peephole_output"):
+            getattr(cell, name).zero_()
+    own = dict(cell.named_parameters())
+    weights = {name: weight for name, weight in own.items() if not name.startswith("peephole")}
+    plain = LSTMCell(INPUT, HIDDEN, proj_size=proj_size, weights=weights)
+    torch.testing.assert_close(Recurrent([cell])(inputs)[0], Recurrent([plain])(inputs)[0], rtol=0, atol=1e-14)

@@ -27,7 +27,7 @@ from rote.studies.memorization.autocomplete import AutocompleteRecipe, Autocompl
 from rote.studies.memorization.autocomplete_claims import CLAIMS
 from rote.studies.memorization.autocomplete_tables import TEXTS, _letters, _outside, view
 from rote.studies.memorization.previous_words import NORMS, Profile, Words
-from rote.studies.memorization.published import CELLS, PARAGRAPH
+from rote.studies.memorization.published import CELLS, PARAGRAPH, title_of
 from rote.studies.memorization.sentences import ahead, letters, slope
 from rote.tasks.alphabet import decode, encode
 from rote.tasks.autocomplete import AutocompleteTask
@@ -237,10 +237,18 @@ def test_the_depth_is_the_nested_lstms_and_unsaid_at_its_default():
         study.resolve("smoke", {"cells": "gru", "model.depth": 3})
 
 
-@pytest.mark.parametrize("cells", [(), ("elman",)])
-def test_cells_that_are_not_those_of_the_source_are_refused(cells):
-    with pytest.raises(UsageError, match="'cells' must name some of gru, lstm, nested_lstm"):
+@pytest.mark.parametrize(
+    ("cells", "said"), [((), "must name at least one cell"), (("elmann",), "Unknown cell 'elmann'")]
+)
+def test_cells_that_there_are_not_are_refused(cells, said):
+    with pytest.raises(UsageError, match=said):
         MemorizationConfig(cells=cells)
+
+
+def test_any_cell_may_take_part_and_keeps_its_own_name():
+    config = MemorizationConfig(cells=("gru", "min_gru"))
+    assert config.recipe("min_gru").model.cell == "min_gru"
+    assert [title_of(cell) for cell in config.cells] == ["GRU", "min_gru"]
 
 
 def table(name: str, *columns: str, rows: list[tuple]) -> Table:

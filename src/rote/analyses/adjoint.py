@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain, check_elementwise
 
 MANY = 8  # rows from which on it pays to multiply a diagonal into the matrix
 
@@ -37,6 +40,18 @@ class Term:
         mine = factor[..., self.columns]
         return Term(self.start, self.block, mine if self.diagonal is None else mine * self.diagonal)
 
+    def reaches(self, start: int, end: int) -> bool:
+        return self.start < end and start < self.columns.stop
+
+    def between(self, start: int, end: int) -> Term:
+        """Those of its columns that lie in this range, counted from there; it has no matrix."""
+        first, stop = max(start, self.start), min(end, self.columns.stop)
+        mine = slice(first - self.start, stop - self.start)
+        diagonal = self.diagonal
+        if diagonal is not None and diagonal.shape[-1] > 1:
+            diagonal = diagonal[..., mine]
+        return Term(first - start, self.block[..., mine], diagonal)
+
     def write(self, out: Tensor) -> None:
         if self.matrix is not None:
             torch.mm(_flat(self.block), self.matrix, out=_flat(out))
@@ -54,11 +69,22 @@ class Term:
             out.add_(self.block)
 
 
+# From x and y = function(x); of any other function torch's autograd finds it.
+DERIVATIVES: dict[Function, Callable[[Tensor, Tensor], Tensor]] = {
+    torch.sigmoid: lambda x, y: y * (1 - y),
+    torch.tanh: lambda x, y: 1 - y * y,
+    torch.relu: lambda x, y: (y > 0).to(y.dtype),
+    torch.exp: lambda x, y: y,
+    torch.square: lambda x, y: 2 * x,
+    functional.softplus: lambda x, y: torch.sigmoid(x),
+    functional.logsigmoid: lambda x, y: torch.sigmoid(-x),
+}
+
 Pull = Callable[[list[Term], list[list[Term]]], None]  # the gradient of a value, to those of what it was made from
 
 
 @dataclass(slots=True)
-class Value:
+class Value(NoTensor):
     """A tensor on the record; ``place`` is None for what depends on no input of the step."""
 
     total: Tensor
@@ -68,11 +94,20 @@ class Value:
     def __add__(self, other: Value) -> Value:
         return self.record.sum(self, other)
 
+    def __sub__(self, other: Value) -> Value:
+        return self + -other
+
+    def __neg__(self) -> Value:
+        return self._minus(-self.total)
+
     def __rsub__(self, one: float) -> Value:
-        return self.record.elementwise(self, one - self.total, self.total.new_full((1,), -1.0).expand_as(self.total))
+        return self._minus(one - self.total)
+
+    def _minus(self, total: Tensor) -> Value:
+        return self.record.elementwise(self, total, self.total.new_full((1,), -1.0).expand_as(self.total))
 
 
-class Recording:
+class Recording(Arithmetic[Value]):
     """The arithmetic that remembers how each value was made, for one step of one cell."""
 
     def __init__(self) -> None:
@@ -102,17 +137,45 @@ class Recording:
         starts = [sum(sizes[:index]) for index in range(len(sizes))]
         return tuple(self._piece(value.place, total, start) for total, start in zip(totals, starts, strict=True))
 
-    def sigmoid(self, value: Value) -> Value:
-        y = torch.sigmoid(value.total)
-        return self.elementwise(value, y, y * (1 - y))
+    def join(self, values: Sequence[Value]) -> Value:
+        total = Plain().join([value.total for value in values])
+        sizes = [value.total.shape[-1] for value in values]
+        ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
+        needed = [
+            (value.place, end - size, end)
+            for value, size, end in zip(values, sizes, ends, strict=True)
+            if value.place is not None
+        ]
 
-    def tanh(self, value: Value) -> Value:
-        y = torch.tanh(value.total)
-        return self.elementwise(value, y, 1 - y * y)
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            for place, start, end in needed:
+                pending[place] += [term.between(start, end) for term in terms if term.reaches(start, end)]
 
-    def relu(self, value: Value) -> Value:
-        y = torch.relu(value.total)
-        return self.elementwise(value, y, (y > 0).to(y.dtype))
+        return self._made(total, pull) if needed else self.constant(total)
+
+    def arrange(self, value: Value, how: Arrangement) -> Value:
+        place, total = value.place, how.forward(value.total)
+        if place is None:
+            return self.constant(total)
+
+        def pull(terms: list[Term], pending: list[list[Term]]) -> None:
+            rows, batch, _ = terms[0].block.shape
+            block = terms[0].block.new_empty(rows, batch, total.shape[-1])
+            write(terms, block)
+            pending[place].append(Term(0, how.back(block)))
+
+        return self._made(total, pull)
+
+    def scale(self, value: Value, weight: Tensor) -> Value:
+        return self.elementwise(value, value.total * weight, weight)
+
+    def apply(self, function: Function, value: Value, *weights: Tensor) -> Value:
+        if value.place is None:
+            return self.constant(function(value.total, *weights))
+        if function in DERIVATIVES:
+            y = function(value.total, *weights)
+            return self.elementwise(value, y, DERIVATIVES[function](value.total, y))
+        return self.elementwise(value, *_with_derivative(function, value.total, weights))
 
     def product(self, gate: Value, source: Value) -> Value:
         sides = [(gate.place, source.total), (source.place, gate.total)]
@@ -129,6 +192,9 @@ class Recording:
         return value
 
     def readout_gate(self, value: Value) -> Value:
+        return value
+
+    def whole(self, value: Value) -> Value:
         return value
 
     def gate(self, name: str, value: Value) -> Value:
@@ -178,6 +244,16 @@ class Recording:
             pending[place] += [replace(term, start=term.start + start) for term in terms]
 
         return self._made(total, pull)
+
+
+@torch.inference_mode(False)
+@torch.enable_grad()
+def _with_derivative(function: Function, value: Tensor, weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """What a function of each number by itself gives, and its derivative."""
+    x = value.detach().clone().requires_grad_()
+    y = check_elementwise(function, x, function(x, *(weight.detach().clone() for weight in weights)))
+    (slope,) = torch.autograd.grad(y.sum(), x)
+    return y.detach(), slope
 
 
 def write(terms: list[Term], out: Tensor) -> None:

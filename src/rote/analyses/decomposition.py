@@ -26,7 +26,7 @@ from rote.analyses.propagation import Question, States, decomposed_states
 from rote.analyses.reference_parts import measured_error
 from rote.analyses.result import MeasuredLater, OverTokens, analyses, needs, rows_of
 from rote.analyses.spans import contiguous_spans, span_masks
-from rote.analyses.splitting import PRESETS, Bias, Interactions, Linearization, Rules
+from rote.analyses.splitting import PRESETS, Bias, Gates, Interactions, Linearization, Rules
 from rote.config import one_of
 from rote.errors import UsageError
 from rote.models.readout import linear_part
@@ -207,6 +207,7 @@ def decompose(
     interactions: Interactions | None = None,
     linearization: Linearization | None = None,
     output_gate: bool | None = None,
+    gates: Gates | None = None,
     initial: Any = None,
     initial_relevant: bool = False,
 ) -> Parts:
@@ -222,6 +223,8 @@ def decompose(
       ("source"), or it is irrelevant ("relevant").
     - linearization: "bias_first" | "shapley" (over relevant, irrelevant and bias).
     - output_gate: decompose it as well.
+    - gates: "parts" (every gate is taken apart; the default) | "whole" (gates are used as they are, and what they act
+      on is taken apart: a span then goes through the gates that the whole sequence has set).
     - initial: the states before the first step, by layer and direction or in the form that torch's module takes;
       irrelevant unless ``initial_relevant``.
 
@@ -240,7 +243,7 @@ def decompose(
     """
     model = as_model(model, "decompose")
     inputs = check_inputs(model, tokens, lengths)
-    chosen = rules_of(rules, bias, interactions, linearization, output_gate)
+    chosen = rules_of(rules, bias, interactions, linearization, output_gate, gates)
     inside = span_masks(spans, inputs.batch, inputs.time, inputs.vectors.device)
     steps = _steps(at, inputs.time).to(inputs.vectors.device)
     start = check_initial(model, inputs, initial)
@@ -281,6 +284,7 @@ def decompose_all(
     interactions: Interactions | None = None,
     linearization: Linearization | None = None,
     output_gate: bool | None = None,
+    gates: Gates | None = None,
     initial: Any = None,
     initial_relevant: bool = False,
 ) -> Parts:
@@ -302,8 +306,8 @@ def decompose_all(
     inputs = check_inputs(as_model(model, "decompose_all"), tokens, lengths)
     return decompose(
         model, tokens, contiguous_spans(inputs.time), at=at, lengths=lengths, rules=rules, bias=bias,
-        interactions=interactions, linearization=linearization, output_gate=output_gate, initial=initial,
-        initial_relevant=initial_relevant,
+        interactions=interactions, linearization=linearization, output_gate=output_gate, gates=gates,
+        initial=initial, initial_relevant=initial_relevant,
     )  # fmt: skip
 
 
@@ -321,6 +325,7 @@ def rules_of(
     interactions: Interactions | None = None,
     linearization: Linearization | None = None,
     output_gate: bool | None = None,
+    gates: Gates | None = None,
 ) -> Rules:
     """A published or our own set of rules, with single ones changed."""
     one_of("rules", rules, tuple(PRESETS))
@@ -329,13 +334,18 @@ def rules_of(
         ("bias", bias, ("reference", "in_span", "exclusive_end", "never")),
         ("interactions", interactions, ("shapley", "source", "relevant")),
         ("linearization", linearization, ("bias_first", "shapley")),
+        ("gates", gates, ("parts", "whole")),
     ):
         if value is not None:
             changes[name] = one_of(name, value, known)
     if output_gate is not None:
         changes["output_gate"] = bool(output_gate)
+    if gates == "whole":
+        if output_gate:
+            raise UsageError("gates='whole' uses every gate as it is. Got output_gate=True: leave it out.")
+        changes["output_gate"] = False
     made = replace(PRESETS[rules], **changes)
-    if made.reference and (made.linearization != "bias_first" or not made.output_gate):
+    if made.reference and (made.linearization != "bias_first" or made.output_gate == (made.gates == "whole")):
         raise UsageError(
             "bias='reference' takes the run on inputs of zero apart, which needs linearization='bias_first' and "
             f"output_gate=True. Got linearization={made.linearization!r}, output_gate={made.output_gate}. Choose "
@@ -347,7 +357,7 @@ def rules_of(
 def _shown(rules: Rules) -> str:
     return (
         f"bias={rules.bias!r}, interactions={rules.interactions!r}, linearization={rules.linearization!r}, "
-        f"output_gate={rules.output_gate}"
+        f"output_gate={rules.output_gate}" + (", gates='whole'" if rules.gates == "whole" else "")
     )
 
 

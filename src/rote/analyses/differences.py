@@ -8,8 +8,9 @@ and grows where a decomposition is unstable. With
     sigmoid(x + p) - sigmoid(x) = tanh(p / 2) (s (1 - t) + t (1 - s)),   s = sigmoid(x + p), t = sigmoid(x)
     relu(x + p) - relu(x)       = max(p + min(x, 0), -max(x, 0))
 
-the error is a rounding of the difference itself, and a p of zero gives zero. The Shapley value of p among three parts
-is a mean of four such differences.
+the error is a rounding of the difference itself, and a p of zero gives zero. Of any other function the values are
+subtracted: the error is then a rounding of these, and a p of zero gives zero all the same. The Shapley value of p among
+three parts is a mean of four such differences.
 """
 
 from __future__ import annotations
@@ -54,9 +55,19 @@ def of_relu(part: Tensor, b: Number, v: Tensor, alone: Number, total: Tensor) ->
     return (_step_of_relu(part, b) + _step_of_relu(part, v - part)).div_(2)
 
 
+def of_other(function: Function, part: Tensor, b: Number, v: Tensor, alone: Number, total: Tensor) -> Tensor:
+    """Of a function that has no formula of its own."""
+    changed = (function(part + b) - alone + total - function(v - part)) / 2
+    return torch.where(part == 0, 0, changed)
+
+
 def shapley(function: Function, part: Tensor, b: Number, v: Tensor) -> tuple[Tensor, Tensor]:
     """The Shapley values of ``part`` and of b among the three that sum to v; function(0) stays with b."""
-    phi, others, rest = IN_PLACE[function], v - part, v - b - part  # without the part, and without b as well
+    phi, others, rest = (
+        IN_PLACE.get(function, function),
+        v - part,
+        v - b - part,
+    )  # without the part, and without b as well
     starts = [torch.as_tensor(x, dtype=part.dtype, device=part.device) for x in (0.0, others, rest, b)]
     low = [phi(x.clone()) for x in starts]
     high = [phi(x) for x in (part.clone(), v.clone(), v - b, part + b)]
@@ -65,8 +76,10 @@ def shapley(function: Function, part: Tensor, b: Number, v: Tensor) -> tuple[Ten
             own = _mean([1 - x * y for x, y in zip(low, high, strict=True)]) * tanh_(part.clone())
         case torch.sigmoid:
             own = _mean([x * (1 - y) + y * (1 - x) for x, y in zip(low, high, strict=True)]) * tanh_(part / 2)
-        case _:
+        case torch.relu:
             own = _mean([_step_of_relu(part, x) for x in starts])
+        case _:
+            own = torch.where(part == 0, 0, _mean([y - x for x, y in zip(low, high, strict=True)]))
     return own, low[0] + _mean([low[3] - low[0], high[1] - high[2], low[1] - low[2], high[3] - high[0]])
 
 

@@ -18,7 +18,7 @@ from rote.analyses.decomposition import decompose, growth_warning
 from rote.analyses.inputs import as_model, shown
 from rote.analyses.memory import check_memory
 from rote.analyses.result import OverTokens, analyses, needs, rows_of
-from rote.analyses.splitting import Bias, Interactions, Linearization
+from rote.analyses.splitting import Bias, Gates, Interactions, Linearization
 from rote.errors import UsageError
 from rote.models.capabilities import require
 from rote.models.sequence import SequenceModel
@@ -82,6 +82,7 @@ def interdependence(
     interactions: Interactions | None = None,
     linearization: Linearization | None = None,
     output_gate: bool | None = None,
+    gates: Gates | None = None,
     initial: Any = None,
     initial_relevant: bool = False,
 ) -> Interdependence:
@@ -114,14 +115,14 @@ def interdependence(
     recurrent = as_model(model, "interdependence").recurrent
     numbers = 3 * (2 * first.numel() + first.shape[1:].numel())  # parts of three sets, differences, between layers
     check_memory(
-        numbers * recurrent.output_size * recurrent.cell(0).weight_ih.element_size(),
+        numbers * recurrent.output_size * model.zeros.element_size(),
         f"interdependence() of {first.shape[0]} x {first.shape[1]} pairs over {first.shape[2]} steps",
         "Take fewer pairs or sequences at a time, or shorter ones.",
     )
     parts = decompose(
         model, tokens, torch.cat([first | second, first, second], dim=1), lengths=lengths, rules=rules, bias=bias,
-        interactions=interactions, linearization=linearization, output_gate=output_gate, initial=initial,
-        initial_relevant=initial_relevant,
+        interactions=interactions, linearization=linearization, output_gate=output_gate, gates=gates,
+        initial=initial, initial_relevant=initial_relevant,
     )  # fmt: skip
     together, one, other = parts.relevant.tensor_split(3, dim=1)
     values = (together - one - other).norm(dim=-1) / together.norm(dim=-1)

@@ -55,8 +55,17 @@ class Question:
 
     @cached_property
     def references(self) -> list[list[Tensor]] | None:
-        """By layer and direction, then by state: the reference run [batch or 1, time, unit], in double precision."""
-        return reference_run(self.recurrent, self.inputs) if self.rules.reference else None
+        """By layer and direction, then by state: the reference run [batch or 1, time, unit], in double precision. None
+        if there is none, or if it is carried along."""
+        return reference_run(self.recurrent, self.inputs) if self.rules.reference and not self.carries_bias else None
+
+    @cached_property
+    def carries_bias(self) -> bool:
+        """Whether what comes from no input is carried along with the parts. It is a run on inputs of zero, unless some
+        value is used whole: then it goes through the gates that the inputs have set."""
+        return self.rules.reference and (
+            self.rules.gates == "whole" or any(map(_uses_whole, self.recurrent.all_cells()))
+        )
 
     @property
     def spans(self) -> int:
@@ -100,6 +109,7 @@ class Below:
     part: Tensor  # [batch, branch, unit]
     rest: Tensor  # [batch, branch, 1]: 1 where the part is the irrelevant one, else 0
     whole: Tensor  # [batch, 1, unit]: the sum of both parts
+    reference: Tensor | None  # [batch or 1, 1, unit]: what comes from no input; None where that has been shared out
 
     def as_part(self, rest: Tensor) -> Tensor:
         """The irrelevant part where ``rest`` is 1, else the relevant one."""
@@ -147,8 +157,8 @@ def _decompose_block(question: Question, result: States) -> None:
             plans = [separate(*masks, question.times(d), dtype, marked) for d in directions]
     result.hidden.copy_(total[:, question.steps])
     if result.reference is not None:
-        tops = [run.reference for run in runs]
-        found = torch.cat([top[0].expand(len(total), -1, -1) for top in tops if top is not None], dim=-1)
+        tops = [run.output_reference for run in runs]
+        found = torch.cat([top.expand(len(total), -1, -1) for top in tops if top is not None], dim=-1)
         result.reference.copy_((found * question.inputs.mask[..., None])[:, question.steps])
 
 
@@ -172,8 +182,12 @@ class _Layer:
         self.figures[..., 0] = 1
         self.flipped = question.marked  # some irrelevant part is carried
         self.reference = question.reference(self.layer, self.direction, self.whole[0].dtype)
-        self.references = None if self.reference is None else [torch.zeros_like(value[:, :1]) for value in self.whole]
+        has_reference = question.rules.reference
+        self.references = [torch.zeros_like(value[:, :1]) for value in self.whole] if has_reference else None
         self.hidden = self.whole[0].new_zeros(inputs.batch, inputs.time, self.whole[0].shape[-1])
+        self.output_reference = torch.zeros_like(self.hidden) if question.carries_bias else None
+        if self.reference is not None:
+            self.output_reference = self.reference[0]
         self.scale = self.whole[0].new_zeros(inputs.batch, 1, len(self.whole))  # squared norms of the largest states
         self._choose(None)
 
@@ -187,30 +201,41 @@ class _Layer:
             keep = None if inputs.lengths is None else inputs.mask[:, t, None, None]
             self.parts = [branches.grow(part) for part in self.parts]
             self.figures = branches.grow(self.figures)
-            if self.figures.shape[1]:
-                own = self._input(a, t, branches, projected[:, t], [side[t] for side in below])
+            carried: list[Tensor] | None = None
+            if self.figures.shape[1] or self.question.carries_bias:
+                own = self._input(a, branches, projected[:, t], [side[t] for side in below])
                 begun: list[Tensor] = self.parts
                 biases: Sequence[Tensor | float] = self.references or [0.0] * len(begun)
                 new = cell.step(a, own, tuple(map(Split, self.whole, begun, biases)))
                 self.parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(new, begun, strict=True)]
                 totals = [value.total for value in new]
+                if self.question.carries_bias:
+                    carried = [_tensor(value.bias, value.total) for value in new]
             else:  # no span has begun
                 totals = list(cell.step(Plain(), projected[:, t], tuple(self.whole)))
             self.whole = [_held(value, old, keep) for value, old in zip(totals, self.whole, strict=True)]
-            if self.reference is not None and self.references is not None:
-                now = [value[:, t, None] for value in self.reference]
-                self.references = [_held(value, old, keep) for value, old in zip(now, self.references, strict=True)]
+            self._refer(t, carried, keep)
             if self.starting or number % EVERY == 0 or number == inputs.time - 1:
                 self._choose(keep)
             self.hidden[:, t] = (self.whole[0] if keep is None else self.whole[0] * keep)[:, 0]
             if result is None:
-                self.series[t] = self._shown(keep)
+                self.series[t] = self._shown(t, keep)
             elif t in places:
-                shown = self._shown(keep)
+                shown = self._shown(t, keep)
                 part = shown.as_part(0 * shown.rest) if self.flipped else shown.part
                 branches.write(part, result[:, :, places[t]])
 
-    def _input(self, a: Carried, t: int, branches: Branches, projected: Tensor, below: list[Below]) -> Split:
+    def _refer(self, t: int, carried: list[Tensor] | None, keep: Tensor | None) -> None:
+        """What comes from no input, behind the step: as the reference run has it, or as it was carried along."""
+        if self.references is None:
+            return
+        now = [value[:, t, None] for value in self.reference] if self.reference is not None else carried
+        assert now is not None
+        self.references = [_held(value, old, keep) for value, old in zip(now, self.references, strict=True)]
+        if carried is not None and self.output_reference is not None:
+            self.output_reference[:, t] = self.references[0][:, 0]
+
+    def _input(self, a: Carried, branches: Branches, projected: Tensor, below: list[Below]) -> Split:
         """The input in parts."""
         if self.starting:
             self._begin(branches, below)
@@ -223,11 +248,10 @@ class _Layer:
                 chosen = a.rest if chosen is None else (a.rest - chosen).abs()
             return Split(projected, 0.0 if chosen is None else Chosen(chosen, projected))
         parts = torch.cat([side.as_part(self.rest) for side in below], dim=-1)
-        if self.question.references is None:
+        under = [side.reference for side in below if side.reference is not None]
+        if not under:
             return Split(projected, self.cell.project(parts))
-        under = [self.question.reference(self.layer - 1, d, parts.dtype) for d in range(len(below))]
-        reference = torch.cat([side[0][:, t, None] for side in under if side is not None], dim=-1)
-        return Split(projected, self.cell.project(parts), self.cell.project(reference))
+        return Split(projected, self.cell.project(parts), self.cell.project(torch.cat(under, dim=-1)))
 
     def _begin(self, branches: Branches, below: list[Below]) -> None:
         """Where both parts are still zero, carry the one that gets nothing from this step's input either."""
@@ -272,11 +296,12 @@ class _Layer:
             self.parts = [torch.where(swap, all_ - part, part) for all_, part in zip(sums, self.parts, strict=True)]
             self._carry(torch.where(swap, 1 - self.rest, self.rest))
 
-    def _shown(self, keep: Tensor | None) -> Below:
-        sums = self._sums()[0]
-        return Below(self.parts[0], self.rest, sums) if keep is None else Below(
-            self.parts[0] * keep, self.rest, sums * keep
-        )  # fmt: skip
+    def _shown(self, t: int, keep: Tensor | None) -> Below:
+        part, sums = self.parts[0], self._sums()[0]
+        if keep is not None:
+            part, sums = part * keep, sums * keep
+        reference = None if self.output_reference is None else self.output_reference[:, t, None]
+        return Below(part, self.rest, sums, reference)
 
     def by_span(self) -> dict[int, Below]:
         """``series`` with a part for every span."""
@@ -287,7 +312,7 @@ class _Layer:
             part, rest = shown.part.new_empty(*shape, shown.part.shape[-1]), shown.rest.new_empty(*shape, 1)
             branches.write(shown.part, part)
             branches.write(shown.rest, rest)
-            made[t] = Below(part, rest, shown.whole)
+            made[t] = Below(part, rest, shown.whole, shown.reference)
         return made
 
     def growth(self) -> Float[Tensor, "batch span"]:
@@ -321,6 +346,22 @@ def reference_run(recurrent: Recurrent, inputs: Inputs) -> list[list[Tensor]]:
     return found
 
 
+class _Marks(Plain):
+    """Remembers whether a step uses a value whole."""
+
+    found = False
+
+    def whole(self, value: Tensor) -> Tensor:
+        self.found = True
+        return value
+
+
+def _uses_whole(cell: Cell) -> bool:
+    marks, start = _Marks(), cell.zero_state(1)
+    cell.step(marks, cell.project(start[0].new_zeros(1, cell.input_size)), start)
+    return marks.found
+
+
 def in_double_precision(cell: Cell) -> Cell:
     """A copy of the cell; its weights are no parameters any more."""
     weights = (*cell.parameters(), *cell.buffers())
@@ -337,6 +378,11 @@ def _settled(a: Carried, value: Split, like: Tensor) -> Tensor:
     """A state never keeps a part made by biases alone, also if the cell forgot to settle it."""
     part = part_of(a.settle(value))
     return part.expand_as(like) if isinstance(part, Tensor) else torch.full_like(like, part)
+
+
+def _tensor(bias: Tensor | float, like: Tensor) -> Tensor:
+    """The part that comes from no input, of every sequence."""
+    return bias.expand_as(like) if isinstance(bias, Tensor) else torch.full_like(like, bias)
 
 
 def _held(new: Tensor, old: Tensor, keep: Tensor | None) -> Tensor:

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from rote.analyses.propagation import ROWS, Question, States, in_double_precision
 from rote.analyses.splitting import Number, Rules
-from rote.cells.arithmetic import Plain
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
 
 
 @dataclass
-class Parted:
+class Parted(NoTensor):
     relevant: Tensor
     irrelevant: Tensor
     bias: Tensor
@@ -36,11 +36,17 @@ class Parted:
         parts = (self.relevant + other.relevant, self.irrelevant + other.irrelevant, self.bias + other.bias)
         return Parted(*parts, whole=self.whole or other.whole)
 
+    def __sub__(self, other: Parted) -> Parted:
+        return self + -other
+
+    def __neg__(self) -> Parted:
+        return Parted(-self.relevant, -self.irrelevant, -self.bias, whole=self.whole)
+
     def __rsub__(self, one: float) -> Parted:
         return Parted(-self.relevant, -self.irrelevant, one - self.bias, whole=self.whole)
 
 
-class BothParts:
+class BothParts(Arithmetic[Parted]):
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.bias_counts: Number = 0.0
@@ -58,22 +64,24 @@ class BothParts:
         )
         return tuple(Parted(r, i, b, whole=value.whole) for r, i, b in zip(relevant, irrelevant, bias, strict=True))
 
-    def sigmoid(self, value: Parted) -> Parted:
-        return self._apply(torch.sigmoid, value)
+    def scale(self, value: Parted, weight: Tensor) -> Parted:
+        return Parted(*(part * weight for part in value.parts), whole=value.whole)
 
-    def tanh(self, value: Parted) -> Parted:
-        return self._apply(torch.tanh, value)
+    def join(self, values: Sequence[Parted]) -> Parted:
+        plain = Plain()
+        parts = [plain.join(same) for same in zip(*(value.parts for value in values), strict=True)]
+        return Parted(*parts, whole=any(value.whole for value in values))
 
-    def relu(self, value: Parted) -> Parted:
-        return self._apply(torch.relu, value)
+    def arrange(self, value: Parted, how: Arrangement) -> Parted:
+        return Parted(*map(how.forward, value.parts), whole=value.whole)
 
     def product(self, gate: Parted, source: Parted) -> Parted:
         rg, ig, bg = gate.relevant, gate.irrelevant, gate.bias
         rs, i_s, bs = source.relevant, source.irrelevant, source.bias
-        if source.whole:
-            raise TypeError("The source of a product must be decomposed; only gates may be whole.")
         if gate.whole:
-            return Parted(gate.total * rs, gate.total * i_s, gate.total * bs)
+            return Parted(*(gate.total * part for part in source.parts), whole=source.whole)
+        if source.whole:
+            return Parted(*(source.total * part for part in gate.parts))
         relevant, irrelevant = rg * rs + rg * bs + bg * rs, ig * i_s + ig * bs + bg * i_s
         match self.rules.interactions:
             case "shapley":
@@ -92,12 +100,18 @@ class BothParts:
         return Parted(value.relevant + counted, value.irrelevant + value.bias - counted, torch.zeros_like(value.bias))
 
     def readout_gate(self, value: Parted) -> Parted:
-        return value if self.rules.output_gate else Parted(*value.parts, whole=True)
+        return value if self.rules.output_gate else self.whole(value)
+
+    def whole(self, value: Parted) -> Parted:
+        return Parted(*value.parts, whole=True)
 
     def gate(self, name: str, value: Parted) -> Parted:
-        return value
+        return value if self.rules.takes_apart(name) else self.whole(value)
 
-    def _apply(self, function: Callable[[Tensor], Tensor], value: Parted) -> Parted:
+    def apply(self, function: Function, value: Parted, *weights: Tensor) -> Parted:
+        return self._linearized(lambda x: function(x, *weights), value)
+
+    def _linearized(self, function: Callable[[Tensor], Tensor], value: Parted) -> Parted:
         r, i, b = value.relevant, value.irrelevant, value.bias
         if value.whole:
             zero = torch.zeros_like(i)

@@ -13,11 +13,14 @@ gate * s    shapley   R = R_g (R_s + B_s) + B_g R_s + 1/2 (R_g Q_s + Q_g R_s), a
             source    R = R_g (R_s + B_s) + (B_g + Q_g) R_s, a cross term goes with its source: P = G P_s + P_g B_s
             relevant  R = R_g (R_s + B_s) + B_g R_s, every cross term is irrelevant: Q = (G - Q_g) Q_s + Q_g S
             Bias: B_g B_s
+            Where one factor is whole (marked so, or a gate with gates="whole"), every part of the other is multiplied
+            with it
 settle      with bias="reference" b stays: it is the state of the reference run, on inputs of zero. By the other rules
             it joins the relevant part where the rule says so, else the irrelevant one
 
-A part of zero stays exactly zero, and the differences of phi are computed without cancellation (``differences``), so
-that a part keeps its relative precision however small it is. ``propagation`` carries the smaller of the two parts.
+A part of zero stays exactly zero, and the differences of sigmoid, tanh and relu are computed without cancellation
+(``differences``), so that a part keeps its relative precision however small it is. ``propagation`` carries the smaller
+of the two parts.
 """
 
 from __future__ import annotations
@@ -30,11 +33,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rote.analyses.differences import DIFFERENCES, IN_PLACE, Function, shapley
+from rote.analyses.differences import DIFFERENCES, IN_PLACE, of_other, shapley
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor
+from rote.errors import UsageError
 
 Bias = Literal["reference", "in_span", "exclusive_end", "never"]
 Interactions = Literal["shapley", "source", "relevant"]
 Linearization = Literal["bias_first", "shapley"]
+Gates = Literal["parts", "whole"]
 Number = Tensor | float  # a float 0.0 stands for a part that is absent
 
 
@@ -46,6 +52,11 @@ class Rules:
     interactions: Interactions = "shapley"
     linearization: Linearization = "bias_first"
     output_gate: bool = True
+    gates: Gates = "parts"
+
+    def takes_apart(self, gate: str) -> bool:
+        """Whether the gate of this name is taken apart. A candidate always is: it is what the gates act on."""
+        return self.gates == "parts" or gate.startswith("candidate")
 
     @property
     def reference(self) -> bool:
@@ -68,7 +79,7 @@ class Chosen:
 
 
 @dataclass
-class Split:
+class Split(NoTensor):
     """A value in parts. ``part`` is None for a value that is used whole (an output gate)."""
 
     total: Tensor  # [batch, 1, unit]: the same for every span
@@ -80,11 +91,26 @@ class Split:
             return Split(self.total + other.total, None)
         return Split(self.total + other.total, _join(self.part, other.part), _add(self.bias, other.bias))
 
+    def __sub__(self, other: Split) -> Split:
+        return self + -other
+
+    def __neg__(self) -> Split:
+        return self.times(-1.0)
+
     def __rsub__(self, one: float) -> Split:
         return Split(one - self.total, None if self.part is None else -part_of(self), one - self.bias)
 
+    def times(self, factor: Tensor | float) -> Split:
+        """With every part multiplied by a factor that is the same for all spans."""
+        part = self.part
+        if isinstance(part, Chosen):
+            part = Chosen(part.inside, part.value * factor)
+        elif part is not None:
+            part = _times(factor, part)
+        return Split(self.total * factor, part, _times(factor, self.bias))
 
-class Carried:
+
+class Carried(Arithmetic[Split]):
     """The carried part of every value.
 
     - rest: [batch, span, 1], 1 where the carried part is the irrelevant one, else 0; None for nowhere.
@@ -116,19 +142,33 @@ class Carried:
         parts = [None] * len(sizes) if value.part is None else _cut(value.part, sizes)
         return tuple(map(Split, totals, parts, biases))
 
-    def sigmoid(self, value: Split) -> Split:
-        return self._apply(value, torch.sigmoid)
+    def scale(self, value: Split, weight: Tensor) -> Split:
+        return value.times(weight)
 
-    def tanh(self, value: Split) -> Split:
-        return self._apply(value, torch.tanh)
+    def join(self, values: Sequence[Split]) -> Split:
+        sizes = [value.total.shape[-1] for value in values]
+        total = _joined([value.total for value in values], sizes)
+        assert isinstance(total, Tensor)
+        if any(value.part is None for value in values):
+            return Split(total, None)
+        return Split(
+            total, _joined(list(map(part_of, values)), sizes), _joined([value.bias for value in values], sizes)
+        )
 
-    def relu(self, value: Split) -> Split:
-        return self._apply(value, torch.relu)
+    def arrange(self, value: Split, how: Arrangement) -> Split:
+        total = how.forward(value.total)
+        if value.part is None:
+            return Split(total, None)
+        part, bias = part_of(value), value.bias
+        laid = [number if _absent(number) else how.forward(_spread(number, value.total)) for number in (part, bias)]
+        return Split(total, *laid)
 
     def product(self, gate: Split, source: Split) -> Split:
         total = gate.total * source.total
         if source.part is None:
-            raise TypeError("The source of a product must be decomposed; only gates may be whole.")
+            if gate.part is None:
+                return Split(total, None)
+            gate, source = source, gate
         part, bias = part_of(source), source.bias
         if gate.part is None:
             return Split(total, _times(gate.total, part), _times(gate.total, bias))
@@ -150,6 +190,11 @@ class Carried:
         return torch.addcmul(weight, sign, own) if isinstance(own, Tensor) else weight + sign * own, other
 
     def settle(self, value: Split) -> Split:
+        if value.part is None:
+            raise UsageError(
+                "A state must be taken apart. Got one that is used whole: a.whole(), and with gates='whole' a.gate(), "
+                "mark what a state is multiplied with, not the state. Name a gate that becomes the state 'candidate'."
+            )
         if self.rules.reference:
             return value
         part = part_of(value)
@@ -160,12 +205,17 @@ class Carried:
         return Split(value.total, _add(part, self.settled * value.bias))
 
     def readout_gate(self, value: Split) -> Split:
-        return value if self.rules.output_gate else Split(value.total, None)
+        return value if self.rules.output_gate else self.whole(value)
+
+    def whole(self, value: Split) -> Split:
+        return Split(value.total, None)
 
     def gate(self, name: str, value: Split) -> Split:
-        return value
+        return value if self.rules.takes_apart(name) else self.whole(value)
 
-    def _apply(self, value: Split, function: Function) -> Split:
+    def apply(self, function: Function, value: Split, *weights: Tensor) -> Split:
+        if function not in IN_PLACE:
+            return self._apply_other(lambda x: function(x, *weights), value)
         in_place = IN_PLACE[function]
         total = in_place(value.total.clone())
         if value.part is None:
@@ -178,6 +228,19 @@ class Carried:
         if not isinstance(part, Tensor):
             return Split(total, 0.0, alone)
         return Split(total, DIFFERENCES[function](part, b, value.total, alone, total), alone)
+
+    def _apply_other(self, function: Function, value: Split) -> Split:
+        """A function that has no formula of its own."""
+        total = function(value.total)
+        if value.part is None:
+            return Split(total, None)
+        part, b = part_of(value), _spread(value.bias, value.total)
+        if self.rules.linearization == "shapley":
+            return Split(total, *shapley(function, _spread(part, value.total), b, value.total))
+        alone = function(b)
+        if not isinstance(part, Tensor):
+            return Split(total, 0.0, alone)
+        return Split(total, of_other(function, part, b, value.total, alone, total), alone)
 
 
 @cache
@@ -234,6 +297,23 @@ def _add(a: Number, b: Number) -> Number:
 
 def _times(a: Number, b: Number) -> Number:
     return 0.0 if _absent(a) or _absent(b) else a * b
+
+
+def _spread(number: Number, like: Tensor) -> Tensor:
+    """A number for each unit."""
+    return number if isinstance(number, Tensor) else like.new_full(like.shape[-1:], number)
+
+
+def _joined(parts: Sequence[Number], sizes: Sequence[int]) -> Number:
+    """Beside each other on the last axis; absent if all of them are."""
+    if all(map(_absent, parts)):
+        return 0.0
+    like = next(part for part in parts if isinstance(part, Tensor))
+    tensors = [
+        part if isinstance(part, Tensor) else like.new_full((n,), part) for part, n in zip(parts, sizes, strict=True)
+    ]
+    lead = torch.broadcast_shapes(*(tensor.shape[:-1] for tensor in tensors))
+    return torch.cat([tensor.expand(*lead, -1) for tensor in tensors], dim=-1)
 
 
 def _cut(part: Number, sizes: Sequence[int]) -> Sequence[Number]:

@@ -1,14 +1,20 @@
 """Recurrent units that can be taken apart, one per file, and layers of them."""
 
 from rote.cells.adapt import as_recurrent
-from rote.cells.arithmetic import Arithmetic, Plain
+from rote.cells.arithmetic import Arithmetic, Plain, repeated, summed, tiled
 from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.elman import ElmanCell
 from rote.cells.fused import State
 from rote.cells.gru import GRUCell
+from rote.cells.lru import LRUCell
 from rote.cells.lstm import LSTMCell
+from rote.cells.min_gru import MinGRUCell
+from rote.cells.min_lstm import MinLSTMCell
 from rote.cells.nested_lstm import NestedLSTMCell
+from rote.cells.peephole_lstm import PeepholeLSTMCell
 from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
+from rote.cells.rg_lru import RGLRUCell
+from rote.cells.s6 import S6Cell
 from rote.cells.stacked import Stacked, run_stacked, stack, stacked_linear, unstack
 
 __all__ = [
@@ -17,19 +23,28 @@ __all__ = [
     "ElmanCell",
     "GRUCell",
     "Initialization",
+    "LRUCell",
     "LSTMCell",
+    "MinGRUCell",
+    "MinLSTMCell",
     "NestedLSTMCell",
+    "PeepholeLSTMCell",
     "Plain",
+    "RGLRUCell",
     "Recurrent",
+    "S6Cell",
     "Stacked",
     "State",
     "Unrolled",
     "as_recurrent",
     "cells",
     "mask_of",
+    "repeated",
     "run_stacked",
     "stack",
     "stacked_linear",
+    "summed",
+    "tiled",
     "unroll",
     "unstack",
 ]

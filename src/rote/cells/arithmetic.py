@@ -6,17 +6,59 @@ arithmetics of ``rote.analyses.decomposition`` a value carries the part that com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeVar, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+
+from rote.errors import UsageError
+
+Function = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How the units of the last axis are laid out anew or added up; ``back`` is the transpose, for gradients."""
+
+    forward: Callable[[Tensor], Tensor]
+    back: Callable[[Tensor], Tensor]
+
+
+def repeated(times: int) -> Arrangement:
+    """Each unit so many times in a row."""
+    return Arrangement(lambda value: value.repeat_interleave(times, -1), lambda value: _added(value, times, -1))
+
+
+def tiled(times: int) -> Arrangement:
+    """All units one after the other, and this so many times."""
+
+    def forward(value: Tensor) -> Tensor:
+        return torch.cat([value] * times, -1)
+
+    return Arrangement(forward, lambda value: _added(value, value.shape[-1] // times, -2))
+
+
+def summed(size: int) -> Arrangement:
+    """The sums of so many units that stand together."""
+    there = repeated(size)
+    return Arrangement(there.back, there.forward)
+
+
+def _added(value: Tensor, size: int, axis: int) -> Tensor:
+    return value.reshape(*value.shape[:-1], value.shape[-1] // size, size).sum(axis)
 
 
 class Value(Protocol):
-    """A tensor, or one split into parts: values can be added to each other, and 1 - value is a value."""
+    """A tensor, or one split into parts: values can be added, subtracted and negated, and 1 - value is a value."""
 
     def __add__(self, other: Any, /) -> Self: ...
+
+    def __sub__(self, other: Any, /) -> Self: ...
+
+    def __neg__(self) -> Self: ...
 
     def __rsub__(self, other: float, /) -> Self: ...
 
@@ -31,14 +73,25 @@ class Arithmetic(Protocol[V]):
     def constant(self, bias: Tensor) -> V:
         """A bias: it comes from no input."""
 
+    def scale(self, value: V, weight: Tensor) -> V:
+        """``value * weight``, with a weight for each unit that comes from no input."""
+
     def pieces(self, value: V, sizes: Sequence[int]) -> tuple[V, ...]:
         """Consecutive pieces of the last axis."""
 
-    def sigmoid(self, value: V) -> V: ...
+    def join(self, values: Sequence[V]) -> V:
+        """The opposite of ``pieces``."""
 
-    def tanh(self, value: V) -> V: ...
+    def arrange(self, value: V, how: Arrangement) -> V:
+        """The units laid out anew or added up: ``repeated(n)``, ``tiled(n)``, ``summed(n)``."""
 
-    def relu(self, value: V) -> V: ...
+    def apply(self, function: Function, value: V, *weights: Tensor) -> V:
+        """``function(value, *weights)``, any function of each number by itself, with weights for each unit.
+
+        Its derivative is found by itself. Functions that follow each other are better composed to one, most of all
+        where the outer one is bounded: parts of ``lambda v, rate: torch.exp(-rate * torch.sigmoid(v))`` cannot leave
+        the range of it, while parts of an ``exp`` of its own can become as large as one likes.
+        """
 
     def product(self, gate: V, source: V) -> V:
         """``gate * source``; the order matters to decompositions that credit a product to its source."""
@@ -49,11 +102,45 @@ class Arithmetic(Protocol[V]):
     def readout_gate(self, value: V) -> V:
         """Mark what an output gate is computed from: most decompositions use that gate as it is."""
 
+    def whole(self, value: V) -> V:
+        """Mark what is never taken apart: its product with another value is split as that other one is."""
+
     def gate(self, name: str, value: V) -> V:
-        """Name a gate; the name is what traces and saturation reports show."""
+        """Name a gate; the name is what traces and saturation reports show. With gates="whole" a decomposition takes
+        none of them apart, but for those whose name begins with "candidate": these are what the gates act on."""
+
+    def sigmoid(self, value: V) -> V:
+        return self.apply(torch.sigmoid, value)
+
+    def tanh(self, value: V) -> V:
+        return self.apply(torch.tanh, value)
+
+    def relu(self, value: V) -> V:
+        return self.apply(torch.relu, value)
+
+    def exp(self, value: V) -> V:
+        return self.apply(torch.exp, value)
+
+    def softplus(self, value: V) -> V:
+        return self.apply(functional.softplus, value)
+
+    def log_sigmoid(self, value: V) -> V:
+        return self.apply(functional.logsigmoid, value)
+
+    def silu(self, value: V) -> V:
+        return self.apply(functional.silu, value)
+
+    def gelu(self, value: V) -> V:
+        return self.apply(functional.gelu, value)
+
+    def square(self, value: V) -> V:
+        return self.apply(torch.square, value)
+
+    def sqrt(self, value: V) -> V:
+        return self.apply(torch.sqrt, value)
 
 
-class Plain:
+class Plain(Arithmetic[Tensor]):
     """Ordinary tensors. ``gates`` holds the gates of the last step."""
 
     def __init__(self) -> None:
@@ -65,17 +152,21 @@ class Plain:
     def constant(self, bias: Tensor) -> Tensor:
         return bias
 
+    def scale(self, value: Tensor, weight: Tensor) -> Tensor:
+        return value * self.constant(weight)
+
     def pieces(self, value: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
         return cast(tuple[Tensor, ...], value.split(list(sizes), dim=-1))
 
-    def sigmoid(self, value: Tensor) -> Tensor:
-        return torch.sigmoid(value)
+    def join(self, values: Sequence[Tensor]) -> Tensor:
+        lead = torch.broadcast_shapes(*(value.shape[:-1] for value in values))
+        return torch.cat([value.expand(*lead, -1) for value in values], dim=-1)
 
-    def tanh(self, value: Tensor) -> Tensor:
-        return torch.tanh(value)
+    def arrange(self, value: Tensor, how: Arrangement) -> Tensor:
+        return how.forward(value)
 
-    def relu(self, value: Tensor) -> Tensor:
-        return torch.relu(value)
+    def apply(self, function: Function, value: Tensor, *weights: Tensor) -> Tensor:
+        return function(value, *map(self.constant, weights))
 
     def product(self, gate: Tensor, source: Tensor) -> Tensor:
         return gate * source
@@ -86,6 +177,66 @@ class Plain:
     def readout_gate(self, value: Tensor) -> Tensor:
         return value
 
+    def whole(self, value: Tensor) -> Tensor:
+        return value
+
     def gate(self, name: str, value: Tensor) -> Tensor:
         self.gates[name] = value
         return value
+
+
+def check_elementwise(function: Function, given: Tensor, found: Tensor) -> Tensor:
+    """What ``function`` has found, if it can have acted on each number by itself."""
+    if found.shape != given.shape:
+        raise UsageError(
+            f"A function that is applied must act on each number by itself. For values {tuple(given.shape)} "
+            f"{getattr(function, '__name__', function)} gives {tuple(found.shape)}."
+        )
+    return found
+
+
+class NoTensor:
+    """A value that is no tensor: what only tensors can do is refused, with the operation that says the same."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        raise UsageError(_instead(getattr(function, "__name__", repr(function)).strip("_"), "torch."))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if not name.startswith("_") and hasattr(Tensor, name):
+            raise UsageError(_instead(name, "Tensor."))
+        raise AttributeError(f"A value of a step has no {name!r}.")
+
+    def __mul__(self, other: object) -> NoReturn:
+        raise UsageError(_instead("mul", ""))
+
+    def __truediv__(self, other: object) -> NoReturn:
+        raise UsageError(_instead("div", ""))
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise UsageError(_instead("matmul", ""))
+
+    __rmul__, __rtruediv__, __rmatmul__ = __mul__, __truediv__, __matmul__
+
+
+INSTEAD = {
+    **dict.fromkeys(("mul", "rmul", "multiply"), "a.product(gate, source), or a.scale(value, weight) by weights"),
+    **dict.fromkeys(("matmul", "rmatmul", "linear", "mm", "bmm"), "a.linear(value, weight)"),
+    **dict.fromkeys(("cat", "concat", "hstack"), "a.join([value, ...])"),
+    **dict.fromkeys(("split", "chunk", "tensor_split", "unbind", "getitem"), "a.pieces(value, sizes)"),
+    **dict.fromkeys(("add", "radd", "sub", "rsub"), "value + a.constant(weight)"),
+    **dict.fromkeys(("sum", "repeat_interleave", "tile", "repeat"), "a.arrange(value, summed(n)), repeated or tiled"),
+    "logsigmoid": "a.log_sigmoid(value)",
+}
+
+
+def _instead(name: str, lead: str) -> str:
+    said = INSTEAD.get(name) or (
+        f"a.{name}(value)" if name in NAMED else f"a.apply(torch.{name}, value), if it acts on each number by itself"
+    )
+    return f"A step is written in the operations of 'a', which every analysis can run. Got {lead}{name}: write {said}."
+
+
+NAMED = ("sigmoid", "tanh", "relu", "exp", "softplus", "log_sigmoid", "silu", "gelu", "square", "sqrt")

@@ -17,7 +17,9 @@ A cell of one's own takes about twenty lines:
             return (a.settle(a.product(z, h) + a.product(1 - z, n)),)
 
 A unit that does not multiply its state by a matrix (minGRU and the like) says ``recurrent_matrix = False``: it has
-neither ``weight_hh`` nor ``bias_hh``. States that do not all have hidden_size units are declared in ``state_sizes``.
+neither ``weight_hh`` nor ``bias_hh``. If its step is linear in its state, it trains without a loop over time by itself
+(``over_time``). States that do not all have hidden_size units are declared in ``state_sizes``, weights of other names
+in ``shapes``, where they start in ``initialize``; ``weight_ih`` is all that acts on the input. See ``rg_lru.py``.
 """
 
 from __future__ import annotations

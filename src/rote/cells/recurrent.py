@@ -1,7 +1,8 @@
 """Layers of cells over time: one or both directions, padded batches, initial states, dropout between layers.
 
-Where torch has a fused kernel for the same equations, ``forward`` uses it with the cells' own weights; the steps that
-the analyses take apart are the cells'. Both are tested to be equal.
+Where torch has a fused kernel for the same equations, ``forward`` uses it with the cells' own weights, and where a step
+is linear in its state it is run for all of time at once (``over_time``); the steps that the analyses take apart are the
+cells'. All are tested to be equal.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from rote.cells.arithmetic import Plain
 from rote.cells.cell import Biases, Cell, Initialization, cells
 from rote.cells.fused import State, is_fusable, run_fused
+from rote.cells.over_time import dry_step, ended, run_over_time, turned
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
@@ -133,8 +135,7 @@ class Recurrent(nn.Module):
 @torch.no_grad()
 def _check_states(cell: Cell) -> None:
     """The states that one step gives must have the declared sizes: the analyses would be wrong without a word."""
-    start = cell.zero_state(1)
-    new = cell.step(Plain(), cell.project(start[0].new_zeros(1, cell.input_size)), start)
+    start, new = dry_step(cell)
     declared = dict(zip(cell.state_names, cell.state_sizes, strict=True))
     for states in (start, new):
         found = dict(zip(cell.state_names, (value.shape[-1] for value in states), strict=False))
@@ -181,5 +182,10 @@ def unroll(
 def _hidden(cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool) -> tuple[Tensor, State]:
     if inputs.shape[1] == 0:
         return inputs.new_zeros(len(inputs), 0, cell.output_size), state
+    read = turned(inputs, mask) if reverse else inputs
+    series = run_over_time(cell, Plain(), cell.project(read), state)
+    if series is not None:
+        hidden, end = ended(series, mask, state)
+        return turned(hidden, mask) if reverse else hidden, end
     unrolled = unroll(cell, inputs, state, mask, reverse)
     return unrolled.states["hidden"], unrolled.final

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from rote.analyses import decompose, trace
-from rote.cells import Cell, Recurrent, mask_of, unroll
+from rote.analyses.all_outputs import record_step
+from rote.cells import Cell, Plain, Recurrent, mask_of, unroll
 from rote.models.sequence import SequenceModel
 from rote.testing.untouched import untouched
 
@@ -41,6 +42,7 @@ def check_cell(cell_factory: CellFactory, *, input_size: int = 3, hidden_size: i
         _gradients(cell, inputs, generator)
         for model in models:
             _decomposition(model, inputs)
+        _pulled_back(cell, inputs[:, 0], generator)
 
 
 def _model(factory: CellFactory, input_size: int, hidden_size: int, layers: int, directions: int) -> SequenceModel:
@@ -137,6 +139,29 @@ def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
         )
 
 
+def _pulled_back(cell: Cell, vectors: Tensor, generator: torch.Generator) -> None:
+    """The gradients of a step as connectivity takes them, against autograd."""
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(shape, dtype=vectors.dtype, generator=generator)
+
+    state = [drawn(*value.shape).requires_grad_() for value in cell.zero_state(len(vectors))]
+    with torch.no_grad():
+        projected = cell.project(vectors)
+        step = record_step(cell, projected, tuple(value.detach() for value in state))
+    with torch.enable_grad():
+        new = cell.step(Plain(), projected, tuple(state))
+    blocks = [drawn(1, *value.shape) for value in new]
+    found = [torch.empty_like(value)[None] for value in state]
+    with torch.no_grad():
+        step.pull_back(blocks, found, None)
+    used = [(value, block[0]) for value, block in zip(new, blocks, strict=True) if value.requires_grad]
+    values, given = zip(*used, strict=True)
+    expected = torch.autograd.grad(values, state, given, allow_unused=True, materialize_grads=True)
+    for name, ours, theirs in zip(cell.state_names, found, expected, strict=True):
+        _close(ours[0], theirs, f"The gradient of {name!r} through a step is not that of autograd")
+
+
 def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
     time = inputs.shape[1]
     spans = [(0, time - 1), (1, 2), (time - 1, time - 1)]
@@ -147,7 +172,10 @@ def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
         {"bias": "in_span", "interactions": interactions, "linearization": linearization, "output_gate": output_gate}
         for interactions, linearization, output_gate in published
     ]
-    for rules in ({"rules": "shapley"}, *single):
+    whole: list[dict[str, Any]] = [
+        {"rules": rules, "gates": "whole"} for rules in ("shapley", "murdoch2018", "gcd2019")
+    ]
+    for rules in ({"rules": "shapley", "gates": "parts"}, *whole, *single):
         parts = decompose(model, inputs, spans, lengths=LENGTHS, **rules)
         said = ", ".join(f"{name}={value!r}" for name, value in rules.items())
         worst = float(parts.error.max())

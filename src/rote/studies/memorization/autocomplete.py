@@ -15,6 +15,7 @@ from rote.config import UNSAID, at_least
 from rote.errors import SettingError
 from rote.laboratory.study import CELLS_DECIDE, FILLED_IN, Study, StudyConfig, studies
 from rote.models import AutocompleteConfig, SoftmaxConfig
+from rote.models.settings import known_cells
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
@@ -181,8 +182,9 @@ class MemorizationConfig(StudyConfig):
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds", "nested_layers", "tested", "looked_at")
-        if not self.cells or not set(self.cells) <= set(published.CELLS):
-            raise SettingError("cells", f"must name some of {', '.join(published.CELLS)}. Got {self.cells}.")
+        if not self.cells:
+            raise SettingError("cells", f"must name at least one cell, such as {', '.join(published.CELLS)}.")
+        known_cells(*self.cells)
 
     def unused(self) -> dict[str, str]:
         others, nested = set(self.cells) - {"nested_lstm"}, "nested_lstm" in self.cells
@@ -296,4 +298,4 @@ class AutocompleteStudy(Study[MemorizationConfig]):
 
     def tables(self, config: MemorizationConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
         depths = {"trained": config.model.depth, "untrained only": config.initial.depth}
-        return all_tables(measured, [published.CELLS[cell] for cell in config.cells], depths)
+        return all_tables(measured, [published.title_of(cell) for cell in config.cells], depths)

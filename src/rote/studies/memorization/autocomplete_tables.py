@@ -85,15 +85,15 @@ def _configurations(tables: Mapping[str, Table], depths: Mapping[str, int]) -> T
     for name, what in (("sizes", "trained"), ("initial-sizes", "untrained only")):
         firsts = {cell: group[0] for (cell,), group in grouped(tables[name].records(), ("cell",)).items()}
         for cell, first in firsts.items():
-            said = zip(parts, published.PARAMETERS[cell], strict=True)
+            said = zip(parts, published.PARAMETERS.get(cell, (None, None, None)), strict=True)
             beside = first["recurrent"] / firsts["LSTM"]["recurrent"] if "LSTM" in firsts else None
             rows.append(
                 {
                     "networks": what, "cell": cell, "units": first["units"], "layers": first["layers"],
-                    "depth": None if published.DEPTH[cell] is None else depths[what],
+                    "depth": None if published.DEPTH.get(cell) is None else depths[what],
                     **{part: first[part] for part in parts}, **{f"{part}_published": value for part, value in said},
                     "parity": beside,
-                    "parity_published": published.PARAMETERS[cell][1] / published.PARAMETERS["LSTM"][1],
+                    "parity_published": published.parity(cell),
                 }
             )  # fmt: skip
     columns = (
@@ -118,7 +118,7 @@ def _test(tables: Mapping[str, Table]) -> Table:
     for (cell,), group in grouped(tables["test"].records(), ("cell",)).items():
         for name, title, place in MEASURES:
             over = band([row[name] for row in group], (0.0, 1.0) if "accuracy" in title else None)
-            said = None if place is None else published.TEST[cell][place]
+            said = None if place is None or cell not in published.TEST else published.TEST[cell][place]
             rows.append({"cell": cell, "measure": title, **over, "published": said})
     (text,) = tables["text"].records()
     rows.append({"cell": COUNTING, "measure": "cross entropy", "mean": text["loss"]})

@@ -21,7 +21,7 @@ from rote.store import Column, Run, Table
 from rote.studies.memorization import previous_words
 from rote.studies.memorization.autocomplete_accuracy import Evaluation, Hits, evaluate, frequency_loss, prefix_hits
 from rote.studies.memorization.previous_words import NETWORK, NORM, NORMS, REACH, SHARE, Looked, Profile, Words
-from rote.studies.memorization.published import CELLS, PARAGRAPH
+from rote.studies.memorization.published import PARAGRAPH, title_of
 from rote.tasks.alphabet import decode, encode
 from rote.tasks.autocomplete import SPLITS, UNKNOWN, WORDS_BEFORE, AutocompleteTask, Batch, Observations
 from rote.training import Program, TrainingConfig, choose_device
@@ -89,7 +89,7 @@ class AutocompleteProgram(Program):
 def tested(asked: AutocompleteMeasurement, trained: Trained, run: Run, progress: Progress, device: str) -> list[Table]:
     """One network on the test text, and what it draws on before and after training."""
     text = noted(trained.recipe.task, run)
-    labels = {"cell": CELLS[trained.recipe.cell], "seed": trained.seeds[0]}
+    labels = {"cell": title_of(trained.recipe.cell), "seed": trained.seeds[0]}
     shares: list[Row] = []
     for done, (when, step) in enumerate({"untrained": 0, "trained": None}.items()):
         progress(done, 3)
@@ -123,7 +123,7 @@ def untrained(asked: UntrainedMeasurement, seed: int, device: str) -> list[Table
     draw = np.random.default_rng(seed).integers(len(WORDS_BEFORE), len(vocabulary), len(words.names))
     targets = torch.from_numpy(draw[words.of])[None].to(device)
     values = _by_norm(connectivity(model, tokens, targets, norm="l2").values[0])
-    labels = {"cell": CELLS[asked.model.cell], "seed": seed}
+    labels = {"cell": title_of(asked.model.cell), "seed": seed}
     lags = [{**labels, "lag": lag, "ratio": ratio} for lag, ratio in lag_ratios(values["l2"], LAGS).items()]
     shares = [row for norm in NORMS for row in Profile.of(values[norm], words).rows({**labels, "norm": norm})]
     columns = (

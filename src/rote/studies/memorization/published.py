@@ -21,6 +21,12 @@ SOURCE = Source(
 
 CELLS = {"gru": "GRU", "lstm": "LSTM", "nested_lstm": "Nested LSTM"}  # our name -> the source's
 
+
+def title_of(cell: str) -> str:
+    """What the source calls it; our own name for a cell that it does not have."""
+    return CELLS.get(cell, cell)
+
+
 # Appendix: model configurations, and parameters of embedding, recurrent units, dense layer.
 UNITS, WORDS = 600, 2**14
 LAYERS = {"GRU": 2, "LSTM": 2, "Nested LSTM": 1}
@@ -30,6 +36,13 @@ PARAMETERS = {
     "LSTM": (16_200, 5_764_800, 9_847_986),
     "Nested LSTM": (16_200, 5_764_800, 9_847_986),
 }
+
+
+def parity(cell: str) -> float | None:
+    """Its recurrent parameters over those of the LSTM."""
+    return PARAMETERS[cell][1] / PARAMETERS["LSTM"][1] if cell in PARAMETERS else None
+
+
 OBSERVATIONS, LENGTH, BATCH = 456_896, 200, 64  # of the training set; their characters; those of a mini-batch
 EPOCH = OBSERVATIONS // BATCH  # 7139 mini-batches
 STEPS = 2 * EPOCH

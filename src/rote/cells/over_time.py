@@ -1,0 +1,246 @@
+"""A cell's step run over all steps at once, where the new state is linear in the old one: for training.
+
+The step is run as it is written, with values that hold every step: known, or linear in states that are not known yet
+(``Series``). A state that is its old value times something known, plus something known, is a linear recurrence, which
+``scan`` solves; one that is made from inputs alone (the last inputs of a convolution) is known one step later. Two
+states that turn into each other (the real and the imaginary part of one number) are solved together. What remains is
+known when the step is run again with these. A step that multiplies a state by a matrix or bends it comes to no end this
+way: it goes step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain, check_elementwise
+from rote.cells.cell import Cell
+from rote.cells.scan import scan
+
+Number = Tensor | float
+
+
+@dataclass
+class Series(NoTensor):
+    """offset + the sum of slope * old state, at every step; ``lost`` where it is anything else."""
+
+    offset: Number
+    slopes: dict[int, Number] = field(default_factory=dict)
+    lost: bool = False
+
+    @property
+    def known(self) -> bool:
+        return isinstance(self.offset, Tensor) and not self.slopes and not self.lost
+
+    def __add__(self, other: Series) -> Series:
+        slopes = dict(self.slopes)
+        for state, slope in other.slopes.items():
+            slopes[state] = slopes[state] + slope if state in slopes else slope
+        return Series(_plus(self.offset, other.offset), slopes, self.lost or other.lost)
+
+    def __sub__(self, other: Series) -> Series:
+        return self + -other
+
+    def __neg__(self) -> Series:
+        return self.times(-1.0)
+
+    def __rsub__(self, one: float) -> Series:
+        return Series(one) + -self
+
+    def times(self, factor: Number) -> Series:
+        slopes = {state: _times(slope, factor) for state, slope in self.slopes.items()}
+        return Series(_times(self.offset, factor), slopes, self.lost)
+
+
+LOST = Series(0.0, lost=True)
+
+
+class OverTime(Arithmetic[Series]):
+    """The arithmetic of ``Series``, with the products of ``plain``; values are [*lead, batch * time, unit]."""
+
+    def __init__(self, plain: Plain, starts: Sequence[Tensor], time: int) -> None:
+        self.plain, self.starts, self.time = plain, starts, time
+        self.solved: dict[int, Tensor] = {}
+
+    def linear(self, value: Series, weight: Tensor) -> Series:
+        return Series(self.plain.linear(_tensor(value), weight)) if value.known else LOST
+
+    def constant(self, bias: Tensor) -> Series:
+        return Series(self.plain.constant(bias))
+
+    def scale(self, value: Series, weight: Tensor) -> Series:
+        return value.times(self.plain.constant(weight))
+
+    def pieces(self, value: Series, sizes: Sequence[int]) -> tuple[Series, ...]:
+        return tuple(map(Series, self.plain.pieces(_tensor(value), sizes))) if value.known else (LOST,) * len(sizes)
+
+    def join(self, values: Sequence[Series]) -> Series:
+        return Series(self.plain.join(list(map(_tensor, values)))) if all(value.known for value in values) else LOST
+
+    def arrange(self, value: Series, how: Arrangement) -> Series:
+        return Series(how.forward(_tensor(value))) if value.known else LOST
+
+    def apply(self, function: Function, value: Series, *weights: Tensor) -> Series:
+        if not value.known:
+            return LOST
+        given = _tensor(value)
+        return Series(check_elementwise(function, given, self.plain.apply(function, given, *weights)))
+
+    def product(self, gate: Series, source: Series) -> Series:
+        known, other = (gate, source) if gate.known else (source, gate)
+        return other.times(known.offset) if known.known and not other.lost else LOST
+
+    def settle(self, value: Series) -> Series:
+        if value.lost or len(value.slopes) != 1:
+            return value
+        ((state, slope),) = value.slopes.items()
+        solved = self.solve(state, slope, value.offset)
+        if solved is None:
+            return LOST
+        self.solved[state] = solved
+        return Series(solved)
+
+    def readout_gate(self, value: Series) -> Series:
+        return value
+
+    def whole(self, value: Series) -> Series:
+        return value
+
+    def gate(self, name: str, value: Series) -> Series:
+        return value
+
+    def solve(self, state: int, slope: Number, offset: Number) -> Tensor | None:
+        """All values of a state that goes on from itself; None if it is of another size."""
+        start = self.starts[state]
+        if any(isinstance(part, Tensor) and part.shape[-1] != start.shape[-1] for part in (slope, offset)):
+            return None
+        return self._flat(scan(self.by_time(slope, start), self.by_time(offset, start), start))
+
+    def solve_turning(
+        self, states: tuple[int, int], slope: Tensor, turn: Tensor, offsets: tuple[Number, Number]
+    ) -> list[Tensor]:
+        """re' = slope * re - turn * im + ...,  im' = turn * re + slope * im + ...: one complex number."""
+        like = self.starts[states[0]]
+        factors, values = (
+            torch.complex(*(self.by_time(part, like) for part in pair)) for pair in ((slope, turn), offsets)
+        )
+        found = scan(factors, values, torch.complex(*(self.starts[state] for state in states)))
+        return [self._flat(found.real), self._flat(found.imag)]
+
+    def earlier(self, state: int, series: Tensor) -> Tensor:
+        """The values with which each step began."""
+        start = self.starts[state]
+        return self._flat(torch.cat([start[..., None, :], self.by_time(series, start)[..., :-1, :]], -2))
+
+    def by_time(self, number: Number, like: Tensor) -> Tensor:
+        """[*lead, batch, time, unit]."""
+        rows = (*like.shape[:-2], like.shape[-2] * self.time, like.shape[-1])
+        whole = number.expand(rows) if isinstance(number, Tensor) else like.new_full((1,), number).expand(rows)
+        return whole.reshape(*like.shape[:-1], self.time, like.shape[-1])
+
+    def _flat(self, series: Tensor) -> Tensor:
+        return series.flatten(-3, -2)
+
+
+def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tensor]) -> list[Tensor] | None:
+    """Every state at every step, [*lead, batch, time, unit], from the projected inputs [*lead, batch, time, row]; None
+    if this cell has to go step by step."""
+    if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in (torch.float32, torch.float64):
+        return None
+    given, found = Series(projected.flatten(-3, -2)), dict[int, Tensor]()
+    while True:
+        run = OverTime(a, start, projected.shape[-2])
+        olds = [Series(run.earlier(k, found[k])) if k in found else Series(0.0, {k: 1.0}) for k in range(len(start))]
+        new = cell.step(run, given, tuple(olds))
+        if any(new[k].offset is not series for k, series in run.solved.items()):
+            return None  # what was settled is not the state that it was taken for
+        known = _known(run, new, found)
+        if all(value.known for value in new):
+            return [run.by_time(known[k], start[k]) for k in range(len(start))]
+        if len(known) == len(found):
+            return None
+        found = known
+
+
+def dry_step(cell: Cell) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+    """The start and the states after one step, computed in the operations of the arithmetic only: with plain tensors
+    others would go unseen."""
+    start = cell.zero_state(1)
+    given = Series(cell.project(start[0].new_zeros(1, cell.input_size)))
+    new = cell.step(OverTime(Plain(), start, 1), given, tuple(map(Series, start)))
+    return start, [_tensor(value) for value in new]
+
+
+def ended(series: Sequence[Tensor], mask: Tensor | None, start: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The first state at every step, zero where a row has ended; and all of them where each row ends."""
+    if mask is None:
+        return series[0], tuple(values[..., -1, :] for values in series)
+    lengths = mask.sum(-1)[..., None, None]
+    ends = []
+    for values, old in zip(series, start, strict=True):
+        place = (lengths - 1).clamp(min=0).expand(*values.shape[:-2], 1, values.shape[-1])
+        ends.append(torch.where(lengths[..., 0] > 0, values.gather(-2, place)[..., 0, :], old))
+    return series[0] * mask[..., None], tuple(ends)
+
+
+def turned(values: Tensor, mask: Tensor | None) -> Tensor:
+    """[batch, time, unit] with every row read from its end; done twice, nothing has changed."""
+    if mask is None:
+        return values.flip(-2)
+    time = torch.arange(values.shape[-2], device=values.device)
+    order = torch.where(mask, mask.sum(-1, keepdim=True) - 1 - time, time)
+    return values.gather(-2, order[..., None].expand_as(values))
+
+
+def _known(run: OverTime, new: Sequence[Series], found: dict[int, Tensor]) -> dict[int, Tensor]:
+    """The states that are known by now, with those that follow from others that are."""
+    known = {k: _tensor(value) for k, value in enumerate(new) if value.known} | found
+    waiting = {k: value for k, value in enumerate(new) if k not in known and not value.lost}
+    while ready := [k for k, value in waiting.items() if set(value.slopes) <= set(known)]:
+        for k in ready:
+            value = waiting.pop(k)
+            total = Series(value.offset)
+            for state, slope in value.slopes.items():
+                total = total + Series(_times(run.earlier(state, known[state]), slope))
+            known[k] = _tensor(total)
+    for re, im in zip(waiting, list(waiting)[1:], strict=False):
+        turning = _turning(waiting[re].slopes, waiting[im].slopes, re, im)
+        if turning is not None:
+            offsets = (waiting[re].offset, waiting[im].offset)
+            return known | dict(zip((re, im), run.solve_turning((re, im), *turning, offsets), strict=True))
+    return known
+
+
+def _turning(first: dict[int, Number], second: dict[int, Number], re: int, im: int) -> tuple[Tensor, Tensor] | None:
+    """slope and turn, if two states turn into each other as the parts of one complex number do."""
+    if set(first) == set(second) == {re, im}:
+        match first[re], first[im], second[re], second[im]:
+            case Tensor() as slope, Tensor() as minus, Tensor() as turn, Tensor() as again:
+                return (slope, turn) if torch.equal(slope, again) and torch.equal(minus, -turn) else None
+    return None
+
+
+def _tensor(value: Series) -> Tensor:
+    assert isinstance(value.offset, Tensor)
+    return value.offset
+
+
+def _absent(number: Number) -> bool:
+    return isinstance(number, float) and number == 0.0
+
+
+def _plus(a: Number, b: Number) -> Number:
+    if _absent(a):
+        return b
+    return a if _absent(b) else a + b
+
+
+def _times(a: Number, b: Number) -> Number:
+    if _absent(a) or _absent(b):
+        return 0.0
+    if isinstance(a, float) and a == 1.0:
+        return b
+    return a if isinstance(b, float) and b == 1.0 else a * b

@@ -1,0 +1,124 @@
+"""Linear recurrences over all steps at once against the steps, values and gradients. All in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from min_gru import MinGRUCell as OwnMinGRU
+from min_gru import WideCell
+from torch import Tensor
+
+from rote.cells import Cell, GRUCell, Plain, Recurrent, Stacked, cells, run_stacked, stack, unroll
+from rote.cells.arithmetic import Arithmetic, V
+from rote.cells.over_time import run_over_time
+from rote.cells.scan import scan
+
+INPUT, HIDDEN, BATCH = 3, 4, 3
+KINDS: dict[str, Any] = {
+    **{name: cells[name] for name in ("min_gru", "min_lstm", "lru", "rg_lru")},
+    "rg_lru heads": lambda i, h: cells["rg_lru"](i, h, heads=2, width=3),
+    "s6": lambda i, h: cells["s6"](i, h, state_size=3),
+    "own": OwnMinGRU,
+    "wide": WideCell,
+}
+
+
+@pytest.mark.parametrize("time", [1, 2, 3, 4, 9, 10, 37])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_a_scan_of_any_length_is_its_loop(time: int, dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(time)
+    a, x = (torch.randn(2, 3, time, 4, dtype=dtype, generator=generator).requires_grad_() for _ in range(2))
+    start = torch.randn(2, 3, 4, dtype=dtype, generator=generator).requires_grad_()
+    h, states = start, []
+    for t in range(time):
+        h = a[..., t, :] * h + x[..., t, :]
+        states.append(h)
+    loop, found = torch.stack(states, -2), scan(a, x, start)
+    torch.testing.assert_close(found, loop, rtol=1e-12, atol=1e-12)
+    weight = torch.randn(loop.shape, dtype=dtype, generator=generator)
+    ours, theirs = (torch.autograd.grad((part * weight).abs().square().sum(), [a, x, start]) for part in (found, loop))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_factors_of_zero_forget_everything() -> None:
+    a, x = torch.zeros(10, 1), torch.arange(10.0)[:, None]
+    assert torch.equal(scan(a, x, torch.ones(1)), x)
+
+
+def by_steps(cell: Cell, inputs: Tensor, state: Any, mask: Tensor | None, reverse: bool) -> list[Tensor]:
+    run = unroll(cell, inputs, state, mask, reverse)
+    return [run.states["hidden"], *run.final]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_a_layer_computes_and_learns_what_its_steps_do(kind: str, reverse: bool, ragged: bool) -> None:
+    torch.manual_seed(4)
+    made = [KINDS[kind](INPUT, HIDDEN) for _ in range(2)]
+    layer = Recurrent(made, bidirectional=True).double()
+    cell = layer.cell(0, int(reverse))
+    inputs = torch.randn(BATCH, 11, INPUT, dtype=torch.float64, requires_grad=True)
+    states = [tuple(torch.randn_like(part, requires_grad=True) for part in one) for one in layer.zero_states(BATCH)]
+    lengths = torch.tensor([11, 1, 6]) if ragged else None
+    mask = None if lengths is None else torch.arange(11) < lengths[:, None]
+    assert run_over_time(cell, Plain(), cell.project(inputs), states[int(reverse)]) is not None
+    output, ends = layer(inputs, lengths=lengths, initial=states)
+    side = slice(HIDDEN, None) if reverse else slice(HIDDEN)
+    ours = [output[..., side], *ends[int(reverse)]]
+    theirs = by_steps(cell, inputs, states[int(reverse)], mask, reverse)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+    of = [inputs, *states[int(reverse)], *cell.parameters()]
+    totals = [torch.stack([part.sin().sum() for part in parts]).sum() for parts in (ours, theirs)]
+    found, expected = (torch.autograd.grad(total, of, allow_unused=True, materialize_grads=True) for total in totals)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_replicas_compute_and_learn_alike(kind: str) -> None:
+    torch.manual_seed(5)
+    alone = [KINDS[kind](INPUT, HIDDEN).double() for _ in range(2)]
+    stacked, inputs = stack(alone), torch.randn(2, BATCH, 7, INPUT, dtype=torch.float64)
+    start = stacked.zero_state(2, BATCH)
+    projected = torch.einsum("rbti,roi->rbto", inputs, stacked.weight_ih)
+    assert run_over_time(stacked, Stacked(), projected, start) is not None
+    mask = torch.arange(7) < torch.tensor([[7, 2, 5], [1, 7, 3]])[..., None]
+    hidden, ends = run_stacked(stacked, inputs, mask=mask)
+    torch.stack([hidden.square().sum(), *(end.sin().sum() for end in ends)]).sum().backward()
+    for index, cell in enumerate(alone):
+        run = unroll(cell, inputs[index], cell.zero_state(BATCH), mask[index])
+        torch.stack([run.states["hidden"].square().sum(), *(end.sin().sum() for end in run.final)]).sum().backward()
+        torch.testing.assert_close(hidden[index], run.states["hidden"], rtol=0, atol=1e-12)
+        for one, other in zip(ends, run.final, strict=True):
+            torch.testing.assert_close(one[index], other, rtol=0, atol=1e-12)
+        for name, weight in cell.named_parameters():
+            torch.testing.assert_close(stacked.get_parameter(name).grad[index], weight.grad, rtol=0, atol=1e-10)
+
+
+class Bent(OwnMinGRU):
+    """The state goes through a function on its way: no linear recurrence."""
+
+    def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
+        return super().step(a, projected, (a.tanh(state[0]),))
+
+
+class SettledOnTheWay(OwnMinGRU):
+    """Something is settled that looks like the next state and is not."""
+
+    def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
+        (new,) = super().step(a, projected, state)
+        return (new + new,)
+
+
+@pytest.mark.parametrize("kind", [Bent, SettledOnTheWay, GRUCell])
+def test_what_is_no_linear_recurrence_goes_step_by_step(kind: type[Cell]) -> None:
+    cell, inputs = kind(INPUT, HIDDEN).double(), torch.randn(BATCH, 6, INPUT, dtype=torch.float64)
+    start = cell.zero_state(BATCH)
+    assert run_over_time(cell, Plain(), cell.project(inputs), start) is None
+    expected = unroll(cell, inputs, start).states["hidden"]
+    torch.testing.assert_close(Recurrent([cell])(inputs)[0], expected, rtol=0, atol=1e-13)
