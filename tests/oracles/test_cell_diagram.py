@@ -13,12 +13,14 @@ from rote.cells.diagram import Diagram, diagram
 
 KINDS = [
     ("elman", {}), ("gru", {}), ("gru", {"reset": "before"}), ("lstm", {}), ("lstm", {"proj_size": 2}),
-    ("nested_lstm", {}), ("nested_lstm", {"depth": 3}),
+    ("nested_lstm", {}), ("nested_lstm", {"depth": 3}), ("min_gru", {}), ("min_lstm", {}), ("lru", {}), ("rg_lru", {}),
+    ("s6", {}), ("peephole_lstm", {}),
 ]  # fmt: skip
 
 
 WITHOUT_WEIGHTS: dict[str, Any] = {
     "product": torch.mul, "sum": lambda *parts: sum(parts[1:], parts[0]), "complement": lambda gate: 1 - gate,
+    "difference": torch.sub, "negative": torch.neg, "joined": lambda *parts: torch.cat(parts, -1),
     "tanh": torch.tanh, "sigmoid": torch.sigmoid,
 }  # fmt: skip
 
@@ -52,7 +54,7 @@ def test_every_operation_without_weights_is_what_its_kind_says_of_its_inputs(
     for number, node in enumerate(made.nodes):
         given = [made.nodes[one].value for one in node.inputs]
         assert all(one < number for one in node.inputs)
-        if node.weights or node.kind in ("input", "state"):
+        if node.weights or node.kind in ("input", "state", "function"):
             continue
         expected = WITHOUT_WEIGHTS[node.kind](*given)
         torch.testing.assert_close(node.value, expected, rtol=1e-15, atol=1e-15)

@@ -14,9 +14,15 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Plain
 from rote.cells.cell import Cell
 
-Kind = Literal["input", "state", "weighted", "sigmoid", "tanh", "relu", "product", "sum", "complement"]
+Kind = Literal[
+    "input", "state", "weighted", "sigmoid", "tanh", "relu", "function", "product", "sum", "difference", "complement",
+    "negative", "joined",
+]  # fmt: skip
+FUNCTIONS: dict[Function, Kind] = {torch.sigmoid: "sigmoid", torch.tanh: "tanh", torch.relu: "relu"}
+PLAIN = Plain()
 
 
 class Term:
@@ -31,11 +37,17 @@ class Term:
             return Term("weighted", total, tuple(dict.fromkeys((*self.inputs, *other.inputs))))
         return Term("sum", total, (self, other))
 
+    def __sub__(self, other: Term) -> Term:
+        return Term("difference", self.value - other.value, (self, other))
+
+    def __neg__(self) -> Term:
+        return Term("negative", -self.value, (self,))
+
     def __rsub__(self, other: float) -> Term:
         return Term("complement", other - self.value, (self,))
 
 
-class Drawing:
+class Drawing(Arithmetic[Term]):
     """The arithmetic that remembers."""
 
     def linear(self, value: Term, weight: Tensor) -> Term:
@@ -53,14 +65,17 @@ class Drawing:
         below = zip(*(self.pieces(one, sizes) for one in value.inputs), strict=True)
         return tuple(Term(value.kind, part, inputs) for part, inputs in zip(parts, below, strict=True))
 
-    def sigmoid(self, value: Term) -> Term:
-        return Term("sigmoid", torch.sigmoid(value.value), (value,))
+    def scale(self, value: Term, weight: Tensor) -> Term:
+        return Term("weighted", PLAIN.scale(value.value, weight), (value,))
 
-    def tanh(self, value: Term) -> Term:
-        return Term("tanh", torch.tanh(value.value), (value,))
+    def join(self, values: Sequence[Term]) -> Term:
+        return Term("joined", PLAIN.join([one.value for one in values]), tuple(values))
 
-    def relu(self, value: Term) -> Term:
-        return Term("relu", torch.relu(value.value), (value,))
+    def arrange(self, value: Term, how: Arrangement) -> Term:
+        return Term("weighted", PLAIN.arrange(value.value, how), (value,))
+
+    def apply(self, function: Function, value: Term, *weights: Tensor) -> Term:
+        return Term(FUNCTIONS.get(function, "function"), PLAIN.apply(function, value.value, *weights), (value,))
 
     def product(self, gate: Term, source: Term) -> Term:
         return Term("product", gate.value * source.value, (gate, source))
@@ -69,6 +84,9 @@ class Drawing:
         return value
 
     def readout_gate(self, value: Term) -> Term:
+        return value
+
+    def whole(self, value: Term) -> Term:
         return value
 
     def gate(self, name: str, value: Term) -> Term:
@@ -113,7 +131,7 @@ def _enter(term: Term, nodes: list[Node], numbers: dict[int, int]) -> None:
     if id(term) in numbers:
         return
     sums = term.kind == "sum"
-    inside = term.inputs[0] if len(term.inputs) == 1 and term.kind in ("sigmoid", "tanh", "relu") else None
+    inside = term.inputs[0] if len(term.inputs) == 1 and term.kind in (*FUNCTIONS.values(), "function") else None
     weighted = term.kind == "weighted" or (inside is not None and inside.kind == "weighted" and not inside.name)
     sources = inside.inputs if weighted and inside is not None else _summands(term) if sums else term.inputs
     for source in sources:
