@@ -90,6 +90,8 @@ def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
 def test_importing_rote_and_what_needs_no_torch_does_not_import_torch() -> None:
     script = f"import sys, rote\nassert 'torch' not in sys.modules, 'rote'\nfor name in {WITHOUT_TORCH}:\n"
     script += "    __import__(name)\n    assert 'torch' not in sys.modules, name\n"
+    script += "from rote.laboratory import studies\nfor name in studies:\n    studies[name]\n"
+    script += "    assert 'torch' not in sys.modules, name\n"  # what is claimed is read without it
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -8,9 +8,10 @@ import torch
 
 from rote.laboratory import studies
 from rote.models import CNN, CNNConfig, MLPConfig, StackedMLP, StackedTranslator, TranslatorConfig
-from rote.models.halves import HalvesConfig, make_halves
+from rote.models.halves import make_halves
 from rote.models.separate_inputs import make_inputs
-from rote.models.translator_forms import TranslatorForm, TranslatorFormConfig
+from rote.models.structures import HalvesConfig, TranslatorFormConfig
+from rote.models.translator_forms import TranslatorForm
 from rote.studies.resistance.architecture_recipes import ScanStructureRecipe
 from rote.tasks.scan import ACTION_WORDS
 from rote.tasks.scan_examples import ACTIONS, COMMAND_WORDS, templates

@@ -8,24 +8,16 @@ separated    each half has a network and an output of its own: the class is the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from rote.models.cnn import CNN, initialize
-from rote.models.settings import CNNConfig
+from rote.models.structures import HalvesConfig
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-
-Structure = Literal["joint", "shared", "summed", "attention", "separated"]
-
-
-@dataclass(frozen=True)
-class HalvesConfig(CNNConfig):
-    structure: Structure = "joint"  # one network for both images together, as CNN
 
 
 def make_halves(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from rote.models.mlp import StackedMLP
 from rote.models.settings import MLPConfig
+from rote.models.structures import InputStructure
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-InputStructure = Literal["joint", "summed", "separated"]
 SECOND = 1_000_003  # added to a seed, for the network of the second input
 
 

@@ -12,27 +12,18 @@ word alone, through a table of its own. It cannot but compose.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from rote.cells import stacked_linear
 from rote.models.packed_pairs import Pairs, gather, run_ragged
-from rote.models.settings import TranslatorConfig
+from rote.models.structures import TranslatorFormConfig
 from rote.models.translator import StackedTranslator
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
-
-Form = Literal["bilinear", "additive", "none"]
-
-
-@dataclass(frozen=True)
-class TranslatorFormConfig(TranslatorConfig):
-    attention: Form = "bilinear"
-    separated: bool = False
 
 
 class TranslatorForm(StackedTranslator):

@@ -15,8 +15,7 @@ from rote.claims import Assertion, Claim, Region, above, column, inside
 from rote.config import at_least
 from rote.laboratory import studies
 from rote.models import MLPConfig
-from rote.models.halves import HalvesConfig
-from rote.models.translator_forms import TranslatorFormConfig
+from rote.models.structures import HalvesConfig, TranslatorFormConfig
 from rote.recipes import Job, Measurement, Recipe, Trained, measurements
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rote.models.halves import HalvesConfig
-from rote.models.separate_inputs import InputStructure
-from rote.models.translator_forms import TranslatorFormConfig
+from rote.models.structures import HalvesConfig, InputStructure, TranslatorFormConfig
 from rote.recipes import Network, Trained, recipes
 from rote.studies.resistance.digits import DigitsRecipe
 from rote.studies.resistance.plane import PlaneRecipe
