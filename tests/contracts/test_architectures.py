@@ -110,8 +110,8 @@ CALLS: Mapping[str, Callable[[Any, Tensor], Result]] = {
 
 
 def test_every_analysis_and_every_architecture_is_asked() -> None:
-    assert set(CALLS) == set(analyses)
-    assert set(SMALL) == set(architectures)
+    assert set(CALLS) == {entry.name for entry in analyses.entries() if not entry.outside}
+    assert set(SMALL) == {entry.name for entry in architectures.entries() if not entry.outside}  # other tests add some
 
 
 @pytest.mark.parametrize("name", sorted(analyses))

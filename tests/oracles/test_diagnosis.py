@@ -366,7 +366,7 @@ def test_wrong_input_names_the_argument() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ranking": "correct"}, r"'ranking' must be 'corrected' or 'as_published'. Got 'correct'"),
+        ({"ranking": "correct"}, r"'ranking' must be 'corrected', 'as_published' or 'shapley'. Got 'correct'"),
         ({"solver": "sgd"}, r"'solver' must be 'lbfgs' or 'saga'. Got 'sgd'"),
         ({"share": 1.5}, r"'share' must be above 0 and at most 1. Got 1.5"),
         ({"test_share": 1.0}, r"'test_share' must lie between 0 and 1. Got 1.0"),
