@@ -159,7 +159,6 @@ class DigitPairsStudy(OnDigits[DigitsConfig]):
 
     name = "digit-pairs"
     source = published.SOURCE
-    data = ("mnist",)
     place = "Section 5.1, appendix A, Figure 3a"
     title = "Pairs of digits"
     about = (

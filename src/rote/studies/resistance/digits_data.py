@@ -22,6 +22,8 @@ def on_this_machine(data: AnyData) -> Data:
 class OnDigits(Study[C]):
     """A study whose settings have ``data``."""
 
+    data = ("mnist",)
+
     def stands_in(self, config: Mapping[str, Any]) -> bool:
         return config.get("data") != "mnist"
 
