@@ -9,8 +9,9 @@ import pytest
 from rote.claims import Assertion, Claim, Scale, above, column, criterion_hash
 from rote.config import to_plain
 from rote.laboratory import Entry, studies
+from rote.laboratory.bodies import Body
 from rote.laboratory.changes import changes
-from rote.laboratory.ledger import Body, entries_of_claims
+from rote.laboratory.ledger import entries_of_claims
 from rote.laboratory.scale import scale_of
 from rote.laboratory.tally import counts, discoveries, multiplicity, summary
 from rote.store import Store

@@ -11,7 +11,7 @@ from rote.claims import Assertion, Claim, Register, above, any_of, below, column
 from rote.claims.register import BLOCK
 from rote.errors import UsageError
 from rote.laboratory import Laboratory, fresh, studies
-from rote.laboratory.ledger import _made_from, confirmed_by
+from rote.laboratory.bodies import _made_from, confirmed_by
 from rote.store import Store
 
 PART = Assertion("Wrong", column("seeds", "wrong", setting="a"), above(0.0))

@@ -21,9 +21,10 @@ from sample_runs import TABLE, contents
 from rote.cli import run_command
 from rote.errors import NewerVersionError
 from rote.laboratory import latest_runs, studies
+from rote.laboratory.bodies import body_of
 from rote.laboratory.kept_results import Kept, keep
 from rote.laboratory.laboratory import Laboratory
-from rote.laboratory.ledger import body_of, judged
+from rote.laboratory.ledger import judged
 from rote.models.saved_autocomplete import autocomplete_record, describe_autocomplete, load_autocomplete
 from rote.store import FinishedRun, Record, Request, Store, migration, record
 from rote.store.files import digest_file

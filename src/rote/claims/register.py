@@ -6,6 +6,7 @@ entered. A criterion that differs from its last entry is not registered; a chang
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,8 +40,7 @@ class Register:
     def read(cls, path: Path = FILE) -> Register:
         if not path.exists():
             return cls({})
-        plain = read_document(path, KIND, VERSION)
-        return cls({name: tuple(from_json(Entry, entry, path) for entry in entries) for name, entries in plain.items()})
+        return _read(path, path.stat().st_mtime_ns)
 
     def write(self, path: Path = FILE) -> None:
         plain = {name: [asdict(entry) for entry in entries] for name, entries in sorted(self.entries.items())}
@@ -66,6 +66,15 @@ class Register:
         """With an entry for each of these claims."""
         more = {claim.id: (*self.of(claim), Entry(criterion_hash(claim), date, reason)) for claim in claims}
         return Register({**self.entries, **more})
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> Register:
+    """``changed``: when the file was, so that it is read once as it is."""
+    plain = read_document(path, KIND, VERSION)
+    return Register(
+        {name: tuple(from_json(Entry, entry, path) for entry in entries) for name, entries in plain.items()}
+    )
 
 
 def criterion_hash(claim: Claim) -> str:

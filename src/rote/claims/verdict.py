@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -99,7 +99,6 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     published: tuple[tuple[Published, Values], ...] = ()  # numbers of the source, with ours by seed
     caveats: tuple[str, ...] = ()  # rivals that do not hold
-    settle: str = ""  # of what is open: what would settle it
     scale: Scale | None = None
     status: Status = ""
     where: Literal["kept", "here", "kept and here", ""] = ""
@@ -110,6 +109,14 @@ class Verdict:
     def numbers(self) -> tuple[Comparison, ...]:
         """The second answer: ours against the published."""
         return tuple(compare(number, values) for number, values in self.published)
+
+    @functools.cached_property
+    def settle(self) -> str:
+        """Of what is open: what would decide its open parts and conditions."""
+        undecided = (
+            [one for one in self.findings if one.role in ("part", "condition")] if self.outcome == "open" else []
+        )
+        return " ".join(dict.fromkeys(_what_settles(one) for one in undecided if one.outcome in ("open", "not run")))
 
     @property
     def said(self) -> str:
@@ -165,9 +172,8 @@ def judge(claim: Claim, measured: Measured) -> Verdict:
     outcome, why = _outcome(claim, findings)
     rivals = [one for one in findings.values() if one.role == "rival" and one.outcome == "contradicted"]
     caveats = tuple(str(one) for one in rivals) if outcome == "supported" else ()
-    settle = _settle(findings.values()) if outcome == "open" else ""
     reason = " ".join(filter(None, [*(f"{one}, expected {one.expected}." for one in parts), why]))
-    return Verdict(claim, outcome, reason, tuple(findings.values()), numbers, caveats, settle)
+    return Verdict(claim, outcome, reason, tuple(findings.values()), numbers, caveats)
 
 
 def finding(assertion: Assertion, values: Values) -> Finding:
@@ -238,16 +244,6 @@ def _deciding(group: Group, findings: Mapping[str, Finding]) -> Finding | None:
     if not known:
         return None
     return (min if group.join == "all" else max)(known, key=lambda one: (one.k / one.n, one.n))
-
-
-def _settle(findings: Iterable[Finding]) -> str:
-    """What would decide the open parts and conditions."""
-    told = dict.fromkeys(
-        _what_settles(one)
-        for one in findings
-        if one.role in ("part", "condition") and one.outcome in ("open", "not run")
-    )
-    return " ".join(told)
 
 
 def _what_settles(one: Finding) -> str:

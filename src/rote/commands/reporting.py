@@ -12,9 +12,10 @@ from rote.claims import Source, Verdict
 from rote.config import dotted
 from rote.errors import DamagedFileError, StoreError, UnknownNameError, UsageError
 from rote.laboratory import Entry, Study, latest_runs, ledger, studies
+from rote.laboratory.bodies import Body, body_of
 from rote.laboratory.kept_results import Kept, kept_in, used
 from rote.laboratory.laboratory import cores
-from rote.laboratory.ledger import Body, body_of, entries_of, judged
+from rote.laboratory.ledger import entries_of, judged
 from rote.laboratory.scale import scale_of
 from rote.laboratory.settling import Settling
 from rote.laboratory.study import PRESETS, ordered_names

@@ -161,8 +161,12 @@ def _rounded(value: Any) -> Any:
 
 def packaged() -> Iterator[Kept]:
     """The results that come with Rote; none where an installation is incomplete or their files are damaged."""
-    folder = PACKAGED if PACKAGED.exists() else CHECKOUT
-    return kept_in(folder, [])
+    return kept_in(kept_folder(), [])
+
+
+def kept_folder() -> Path:
+    """Where the results that come with Rote are."""
+    return PACKAGED if PACKAGED.exists() else CHECKOUT
 
 
 def kept_in(folder: Path, left_out: list[str] | None = None) -> Iterator[Kept]:

@@ -13,9 +13,10 @@ from typing import Any
 
 from rote.claims import Verdict
 from rote.errors import RoteError, RunFailedError, RunFinishedError, RunLockedError, StoreError, UsageError
+from rote.laboratory.bodies import body_of
 from rote.laboratory.cluster import Cluster
 from rote.laboratory.fresh import fresh_overrides
-from rote.laboratory.ledger import body_of, judged
+from rote.laboratory.ledger import judged
 from rote.laboratory.orders import LOCKED_AGAIN, Order, Orders
 from rote.laboratory.perform import code_for, perform, performer, told_as_failures
 from rote.laboratory.processes import starter

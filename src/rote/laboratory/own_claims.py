@@ -23,8 +23,9 @@ from rote.claims import Assertion, Claim, PerSeed, Region, above, below, column,
 from rote.claims.claim import Role
 from rote.claims.counting import Quantifier
 from rote.errors import UnknownNameError, UsageError
+from rote.laboratory.bodies import Body, body_of_claims
 from rote.laboratory.kept_results import packaged
-from rote.laboratory.ledger import Body, Entry, body_of_claims, entries_of_claims, latest_runs
+from rote.laboratory.ledger import Entry, entries_of_claims, latest_runs
 from rote.laboratory.study import Study, studies
 from rote.store import Store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ def scale_of(study: Study[Any], config: Mapping[str, Any]) -> Scale:
     return Scale("altered", tuple(altered["paper"]), stand_in)
 
 
+@functools.lru_cache(maxsize=256)
 def _settings(study: Study[Any], preset: str) -> dict[str, Any]:
     return _comparable(study, flatten(study.resolve(preset, {})))
 

@@ -19,6 +19,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -99,6 +100,8 @@ def _reader(kind: Any) -> Reader:
         return _restricted(_reader(inner[0]), inner[1])
     if origin in (Union, types.UnionType):
         return _optional(kind, *(_reader(choice) for choice in inner if choice is not type(None)))
+    if kind == tuple[tuple[Any, ...], ...]:
+        return _rows
     if origin is tuple:
         return _list(_reader(inner[0])) if inner[-1] is ... else _fixed_list([_reader(each) for each in inner])
     if origin is dict:
@@ -138,18 +141,24 @@ def _list(read: Reader) -> Reader:
             raise _WrongError("a list", _found(plain))
         made: list[Any] = []
         try:
-            if read is _any:  # rows of tables: the most of what is read
-                for item in plain:
-                    kind = type(item)
-                    made.append(item if kind in SCALARS or (kind is int and abs(item) <= LARGEST) else _any(item))
-            else:
-                for item in plain:
-                    made.append(read(item))
+            for item in plain:
+                made.append(read(item))
         except _WrongError as wrong:
             raise wrong.inside(f"[{len(made)}]") from None
         return tuple(made)
 
     return items
+
+
+def _rows(plain: Any) -> tuple[tuple[Any, ...], ...]:
+    """The rows of a table, which are most of what is read: all at once where they hold nothing but simple values."""
+    if type(plain) is list and {list}.issuperset(map(type, plain)):
+        kinds = set(map(type, chain.from_iterable(plain)))
+        whole = [item for item in chain.from_iterable(plain) if type(item) is int]
+        if kinds <= SCALARS | {int} and max(map(abs, whole), default=0) <= LARGEST:
+            return tuple(map(tuple, plain))
+    rows: tuple[tuple[Any, ...], ...] = _list(_list(_any))(plain)  # which tells what is wrong, and where
+    return rows
 
 
 def _fixed_list(readers: list[Reader]) -> Reader:

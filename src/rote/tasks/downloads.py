@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from platformdirs import user_cache_dir
+
 from rote.errors import DamagedFileError, UsageError
 from rote.store.files import digest, digest_file
 from rote.tasks.compressed import content
@@ -82,9 +84,7 @@ def fetch(files: Sequence[Remote]) -> list[Path]:
 
 
 def cache() -> Path:
-    import pooch  # type: ignore[import-untyped]
-
-    return Path(pooch.os_cache("rote"))
+    return Path(user_cache_dir("rote"))
 
 
 def _download(file: Remote) -> Path:
@@ -108,7 +108,7 @@ SILENT = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ProxyError", "SSL
 
 
 def _retrieved(file: Remote, address: str, reasons: list[str]) -> Path | None:
-    import pooch
+    import pooch  # type: ignore[import-untyped]
     import requests
 
     pooch.get_logger().setLevel("WARNING")
