@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         trace,
         weight_map,
     )
+    from rote.examination import examine
     from rote.explorer import explore
     from rote.laboratory import Laboratory
     from rote.models import adapt, load_autocomplete
@@ -46,6 +47,7 @@ __all__ = [
     "decompose",
     "decompose_all",
     "diagnose",
+    "examine",
     "explore",
     "gate_saturation",
     "gradient_flow",
@@ -60,13 +62,14 @@ __all__ = [
     "weight_map",
 ]
 _PACKAGES = (
-    "analyses", "cells", "chalk", "claims", "errors", "figures", "models", "report", "store", "studies", "tasks",
-    "testing", "training",
+    "analyses", "cells", "chalk", "claims", "errors", "examination", "figures", "models", "report", "store", "studies",
+    "tasks", "testing", "training",
 )  # fmt: skip
 _ELSEWHERE = {
     "Laboratory": "rote.laboratory",
     "Store": "rote.store",
     "adapt": "rote.models",
+    "examine": "rote.examination",
     "explore": "rote.explorer",
     "load_autocomplete": "rote.models",
 }

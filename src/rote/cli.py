@@ -19,6 +19,7 @@ from rote.commands import (
     Claims,
     Connectivity,
     Data,
+    Examine,
     Explore,
     List,
     Report,
@@ -54,7 +55,8 @@ class Completion:
 
 
 COMMANDS = {
-    "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "data": Data, "runs": Runs,
+    "examine": Examine, "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "data": Data,
+    "runs": Runs,
     "claims": Claims, "report": Report, "connectivity": Connectivity, "explore": Explore, "cite": Cite,
     "worker": Worker, "completion": Completion,
 }  # fmt: skip

@@ -57,9 +57,10 @@ def registered_outside(names: Collection[str]) -> list[Origin]:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    def __init__(self, kind: str, package: str, name: str = "") -> None:
-        """``name``: what the registry is called where it is used as a decorator; by default as its package."""
-        self.kind, self.package, self.name = kind, package, name or package.rsplit(".", 1)[-1]
+    def __init__(self, kind: str, package: str, name: str = "", *others: str) -> None:
+        """``name``: what the registry is called where it is used as a decorator; by default as its package. ``others``:
+        packages that have entries too."""
+        self.kind, self.packages, self.name = kind, (package, *others), name or package.rsplit(".", 1)[-1]
         self._loaded: dict[str, T] = {}
         self._entries: dict[str, Entry] | None = None
         self._registered: dict[str, Entry] = {}
@@ -70,7 +71,9 @@ class Registry(Mapping[str, T], Generic[T]):
         def add(thing: E) -> E:
             # A class or function; read through getattr because E is deliberately unconstrained.
             module = str(getattr(thing, "__module__", "?"))
-            own = module.startswith(f"{self.package}.")  # two of those are told apart when they are listed
+            own = module.startswith(
+                tuple(f"{one}." for one in self.packages)
+            )  # two of those are told apart when they are listed
             earlier = self._registered.get(name) or (None if own else self._found().get(name))
             if earlier is not None and earlier.module != module:
                 raise ValueError(f"The {self.kind} {name!r} of {module} is already registered by {earlier.module}.")
@@ -129,7 +132,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def _found(self) -> dict[str, Entry]:
         if self._entries is None:
             self._entries = {}
-            for entry in _entries_in_sources(self.package, self.name):
+            for entry in (entry for one in self.packages for entry in _entries_in_sources(one, self.name)):
                 if entry.name in self._entries:
                     first = self._entries[entry.name].module
                     raise ValueError(

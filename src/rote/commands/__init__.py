@@ -3,6 +3,7 @@
 from rote.commands.claims import Claims
 from rote.commands.connectivity import Connectivity
 from rote.commands.data import Data
+from rote.commands.examining import Examine
 from rote.commands.exploring import Explore
 from rote.commands.outcomes import Cite, Report
 from rote.commands.reproducing import Reproduce
@@ -16,6 +17,7 @@ __all__ = [
     "Claims",
     "Connectivity",
     "Data",
+    "Examine",
     "Explore",
     "List",
     "Report",

@@ -26,7 +26,7 @@ from rote.laboratory.study import Study, studies
 from rote.laboratory.study_run import StudyRun, measured_of
 from rote.laboratory.supervisor import Supervisor
 from rote.recipes import Job
-from rote.store import Request, Store
+from rote.store import FinishedRun, Request, Store
 from rote.training.settings import checkpoint_seconds
 
 
@@ -152,6 +152,21 @@ class Laboratory:
                 told(name, error)
         planned = list(plans)
         self._carry_out(list(plans.values()), lambda number, result: told(planned[number], result))
+
+    def perform(self, jobs: Sequence[Job]) -> dict[Job, FinishedRun | str]:
+        """Compute these jobs and what they need, and give their finished runs, or why there is none."""
+        self.check()
+        everything = {one.request: one for job in jobs for one in job.all()}
+        orders_of = {
+            request: Order(request, {}, self.device, code_for(job), tuple(need.request for need in job.needs))
+            for request, job in everything.items()
+        }
+        missing, damaged = self._missing(orders_of)
+        if missing:
+            self._warm_up()
+        orders = Orders(missing, damaged)
+        self._compute(orders, lambda: None)
+        return {job: orders.failures.get(job.request) or FinishedRun(self.store.folder(job.request)) for job in jobs}
 
     def _refuse_while_importing(self, name: str) -> None:
         if sent.importing:

@@ -54,4 +54,4 @@ class Measurement(ABC):
         """The tables of these trainings. ``run`` takes notes such as the hashes of data."""
 
 
-measurements: Registry[type[Measurement]] = Registry("measurement", "rote.studies", "measurements")
+measurements: Registry[type[Measurement]] = Registry("measurement", "rote.studies", "measurements", "rote.examination")

@@ -94,4 +94,4 @@ class Recipe(ABC):
         raise UsageError(f"The recipe {self.name!r} does not say how its networks are opened: define network().")
 
 
-recipes: Registry[type[Recipe]] = Registry("recipe", "rote.studies", "recipes")
+recipes: Registry[type[Recipe]] = Registry("recipe", "rote.studies", "recipes", "rote.examination")

@@ -26,8 +26,8 @@ class TrainingConfig:
     learning_rate: float = 0.1
     momentum: float = 0.0  # sgd only
     weight_decay: float = 0.0  # added to the gradient, as L2 of the loss is; adamw: apart from it (decoupled)
-    schedule: Literal["constant", "exponential", "staircase"] = "constant"
-    decay: float = 0.96  # factor per decay_every steps
+    schedule: Literal["constant", "exponential", "staircase", "cosine"] = "constant"
+    decay: float = 0.96  # factor per decay_every steps; of cosine: at the end
     decay_every: int = 100
     clip: float | None = None  # largest norm of a replica's gradient
     record_every: int | None = None  # None: at 0, 1, 2, 4, 8, ... and the last step
@@ -46,7 +46,9 @@ class TrainingConfig:
     def unused(self) -> dict[str, str]:
         found: dict[str, str] = {}
         if self.schedule == "constant":
-            found |= dict.fromkeys(("decay", "decay_every"), "it belongs to schedule=exponential or staircase.")
+            found["decay"] = "it belongs to schedule=exponential, staircase or cosine."
+        if self.schedule in ("constant", "cosine"):
+            found["decay_every"] = "it belongs to schedule=exponential or staircase."
         if self.patience is not None:
             found["select"] = "with 'patience' the best weights are taken."
         return found
@@ -62,8 +64,18 @@ class TrainingConfig:
         """For the update number ``step``, counted from 0."""
         if self.schedule == "constant":
             return self.learning_rate
+        if self.schedule == "cosine":
+            return self.learning_rate * self._on_the_cosine(step)
         periods = step // self.decay_every if self.schedule == "staircase" else step / self.decay_every
         return float(self.learning_rate * self.decay**periods)
+
+    def _on_the_cosine(self, step: int) -> float:
+        """The share of the rate: it rises during the first twentieth of the steps, and falls to ``decay``."""
+        rise = max(1, self.steps // 20)
+        if step < rise:
+            return (step + 1) / rise
+        fallen = (step - rise) / max(1, self.steps - rise)
+        return self.decay + (1 - self.decay) * (1 + math.cos(math.pi * fallen)) / 2
 
     def make_optimizer(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer | GradientDescent:
         import torch

@@ -1,0 +1,178 @@
+"""``rote.examine``: does this architecture compose, or does it learn by rote?"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rote.errors import UnknownNameError, UsageError
+from rote.examination.learners import Make, learner, names_of, register
+from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, seconds_of, standard
+from rote.examination.profile import Profile, TaskProfile, task_profile
+from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, ReferenceMeasurement
+from rote.examination.task import battery
+from rote.laboratory import Laboratory
+from rote.laboratory.progress import Display
+from rote.recipes import Job
+from rote.store import FinishedRun, Store, Table
+
+DEFAULT = ("lstm", "gru")
+
+
+def examine(
+    make: Make | str,
+    *,
+    minutes: float = 15,
+    seeds: int = 5,
+    against: Sequence[str] = DEFAULT,
+    tasks: Sequence[str] | None = None,
+    name: str = "",
+    first_seed: int = 0,
+    store: Store | str | Path | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    device: str = "auto",
+    display: Display | None = None,
+) -> Profile:
+    """Train a learner on the battery and place it between the best memorizer and the rule.
+
+    - make: the name of a registered cell or architecture, or a function from the size of a vocabulary to a module that
+      maps tokens [batch, time] to logits [batch, time, vocabulary].
+    - minutes: how long it may take, for each learner; what is left out for it is said in ``profile.plan``.
+    - against: learners that are examined in the same way, as references.
+    - tasks: names of the battery's tasks; by default all that fit into the time.
+
+    What is trained is kept in the store, so that an examination that was stopped goes on where it was.
+    """
+    from rote.examination.checks import check_learner
+
+    examined = _named(make, name)
+    for what, value in (("minutes", minutes), ("seeds", seeds)):
+        if not value > 0:
+            raise UsageError(f"{what!r} must be above 0. Got {value}.")
+    wanted = _tasks(tasks)
+    others = [other for other in names_of(against) if other != examined]
+    sizes = {one: check_learner(one) for one in (examined, *others)}
+    laboratory = Laboratory(
+        store if isinstance(store, Store) else Store(store), workers=workers, cluster=cluster, device=device,
+        display=display,
+    )  # fmt: skip
+    costs = {task: seconds_of(examined, task) for task in wanted}
+    plan = planned(
+        costs, minutes * 60 * laboratory.workers, seeds, first_seed,
+        finished=_finished(laboratory.store, examined, wanted, range(first_seed, first_seed + seeds)),
+        all_tasks=tasks is not None,
+    )  # fmt: skip
+    profiles = [_Examination(laboratory, one, plan).profile(sizes[one]) for one in (*others, examined)]
+    *references, own = profiles
+    return Profile(name or own.name, own.parameters, own.tasks, own.plan, tuple(references))
+
+
+def _named(make: Make | str, name: str) -> str:
+    if isinstance(make, str):
+        learner(make)
+        return make
+    if not callable(make):
+        raise UsageError(f"'make' must be a name or a function of the vocabulary's size. Got {type(make).__name__}.")
+    known = f"{make.__module__}:{make.__qualname__}"
+    register(known, make)
+    return known
+
+
+def _tasks(tasks: Sequence[str] | None) -> list[str]:
+    if tasks is None:
+        return standard()
+    wanted = names_of(tasks)
+    for one in wanted:
+        if one not in battery:
+            raise UnknownNameError("task of the battery", one, battery)
+    if not wanted:
+        raise UsageError(f"'tasks' names no task. Known: {', '.join(battery)}.")
+    return list(dict.fromkeys(wanted))
+
+
+def _finished(store: Store, name: str, tasks: Sequence[str], seeds: Sequence[int]) -> dict[str, int]:
+    """How many trainings of each task are in the store."""
+    wanted = [(task, seed, rate) for task in tasks for seed in seeds for rate in RATES]
+    return Counter(
+        task for task, seed, rate in wanted if store.folder(_training(name, task, seed, rate).request).exists()
+    )
+
+
+def _training(name: str, task: str, seed: int, rate: float) -> Job:
+    (job,) = ExaminationRecipe(name, task, rate, battery[task].steps).jobs([seed])
+    return job
+
+
+def _row(tables: Mapping[str, Table]) -> dict[str, Any]:
+    """What is known of a training: its numbers, how it came there, and what it answers."""
+    (row,) = tables["trainings"].records()
+    labels = {"learner", "task", "seed", "rate"}
+    rest = {
+        name: [{key: value for key, value in one.items() if key not in labels} for one in tables[table].records()]
+        for name, table in (("curve", "curves"), ("examples", "examples"), ("others", "others"))
+    }
+    return {**row, **rest}
+
+
+class _Examination:
+    """One learner on the tasks of a plan: rates are chosen on the known items of the first seed, then all seeds."""
+
+    def __init__(self, laboratory: Laboratory, name: str, plan: Plan) -> None:
+        self.laboratory, self.name, self.plan = laboratory, name, plan
+        self.failed: dict[str, list[str]] = {}
+
+    def profile(self, parameters: int) -> Profile:
+        begun = time.monotonic()
+        first = self.plan.seeds[0]
+        tried = self._measured([(task, first, rate) for task in self.plan.tasks for rate in self.plan.rates])
+        rates = {task: self._rates(task, tried) for task in self.plan.tasks}
+        chosen = [(task, *one) for task in self.plan.tasks for one in rates_of(self.plan.seeds, rates[task]).items()]
+        rows = {**tried, **self._measured([one for one in chosen if one not in tried])}
+        references = self._references()
+        tasks: dict[str, TaskProfile] = {}
+        for task in self.plan.tasks:
+            mine = [rows[one] for one in chosen if one[0] == task and one in rows]
+            tasks[task] = task_profile(task, mine, references[task], self.failed.get(task, ()))
+        told = {
+            "seeds": list(self.plan.seeds), "rates": {task: list(each) for task, each in rates.items()},
+            "left_out": list(self.plan.left_out), "seconds": round(time.monotonic() - begun, 1),
+        }  # fmt: skip
+        return Profile(self.name, parameters, tasks, told)
+
+    def _rates(self, task: str, tried: dict[tuple[str, int, float], dict[str, Any]]) -> tuple[float, ...]:
+        known = {rate: row["known"] for (one, _, rate), row in tried.items() if one == task}
+        return equally_good(known) if known else self.plan.rates[:1]
+
+    def _measured(self, wanted: Sequence[tuple[str, int, float]]) -> dict[tuple[str, int, float], dict[str, Any]]:
+        """What is known of these trainings; those that failed are noted with the reason."""
+        jobs: dict[tuple[str, int, float], Job] = {}
+        for one in wanted:
+            jobs[one] = ExaminationMeasurement().of(_training(self.name, *one))
+        runs = self.laboratory.perform(list(jobs.values()))
+        found = {}
+        for one, job in jobs.items():
+            run = runs[job]
+            if isinstance(run, FinishedRun):
+                found[one] = _row(run.tables())
+            else:
+                self.failed.setdefault(one[0], []).append(run)
+        return found
+
+    def _references(self) -> dict[str, dict[int, dict[str, Any]]]:
+        jobs = {
+            (task, seed): ReferenceMeasurement(task).of(seeds=[seed])
+            for task in self.plan.tasks for seed in self.plan.seeds
+        }  # fmt: skip
+        runs = self.laboratory.perform(list(jobs.values()))
+        found: dict[str, dict[int, dict[str, Any]]] = {}
+        for (task, seed), job in jobs.items():
+            run = runs[job]
+            if not isinstance(run, FinishedRun):
+                raise UsageError(f"The rote learner fails on {task}: {run}")
+            (row,) = run.tables()["references"].records()
+            found.setdefault(task, {})[seed] = row
+        return found

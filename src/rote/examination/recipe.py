@@ -1,0 +1,100 @@
+"""A learner on a task of the battery, as a training of the store and what is measured on it: so an examination can be
+stopped, resumed, and spread over workers and machines as every study is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rote.examination.task import BATTERY, accuracy, battery
+from rote.recipes import Measurement, Network, Recipe, Trained, measurements, recipes
+from rote.recipes.recipe import Progress
+from rote.store import Column, Run, Table
+from rote.training.settings import TrainingConfig
+
+BATCH = 32
+CURVE = 8  # records over training
+SEED, RATE = Column("seed", role="label"), Column("rate", "learning rate", "label")
+TASK, LEARNER = Column("task", role="label"), Column("learner", role="label")
+
+
+@recipes.register("examination")
+@dataclass(frozen=True)
+class ExaminationRecipe(Recipe):
+    """A learner on one task of the battery, with AdamW, a warm-up and a falling learning rate."""
+
+    name = "examination"
+    learner: str = "lstm"
+    task: str = "lookup"
+    rate: float = 0.004
+    steps: int = 500
+    battery: int = BATTERY
+
+    @property
+    def label(self) -> str:
+        return f"{self.learner}, {self.task}, rate {self.rate:g}"
+
+    @property
+    def training(self) -> TrainingConfig:
+        return TrainingConfig(
+            steps=self.steps, batch=BATCH, optimizer="adamw", learning_rate=self.rate, schedule="cosine", decay=0.05,
+            clip=1.0, record_every=max(1, self.steps // CURVE),
+        )  # fmt: skip
+
+    def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
+        from rote.examination.training import ExaminationProgram
+        from rote.training import train
+
+        (seed,) = run.request.seeds
+        program = ExaminationProgram(self.learner, battery[self.task](), seed, device)
+        train(program, self.training, run, progress=progress)
+
+    def closed(self) -> str:
+        return ""
+
+    def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.examination.training import made
+
+        task = battery[self.task]()
+        model = made(self.learner, len(task.symbols), trained.seeds[index])
+        model.load_state_dict(dict(weights))
+        return Network(model.eval(), inputs=task.symbols, outputs=task.symbols)
+
+
+@measurements.register("examination")
+@dataclass(frozen=True)
+class ExaminationMeasurement(Measurement):
+    """What a trained learner answers on known, fresh and new items, and what its answers rest on."""
+
+    name = "examination"
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.examination.training import measured
+
+        return measured(trained[0])
+
+
+@measurements.register("examination-reference")
+@dataclass(frozen=True)
+class ReferenceMeasurement(Measurement):
+    """What the rote learner answers on the items of a task and seed: no network."""
+
+    name = "examination-reference"
+    task: str = "lookup"
+    battery: int = BATTERY
+
+    @property
+    def label(self) -> str:
+        return self.task
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.examination.memorizer import memorizer_accuracy, zero
+
+        task, seed = battery[self.task](), run.request.seeds[0]
+        drawn = task.draw(seed)
+        found = memorizer_accuracy(task, drawn)
+        rule = accuracy(task.answers(drawn.new, seed), drawn.new, exact=task.exact)
+        row = {"task": self.task, "seed": seed, **found, "zero": zero(task, drawn, found["new"]), "rule": rule}
+        columns = (TASK, SEED, *(Column(name) for name in ("known", "fresh", "new", "zero", "rule")))
+        return [Table.make("references", "The rote learner and the rule", columns, [row])]
