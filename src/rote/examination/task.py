@@ -19,9 +19,7 @@ from rote.registry import Registry
 
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Dimension = Literal[
-    "recombination", "substitution", "exceptions", "nesting", "distance", "binding", "state", "memory"
-]
+Dimension = Literal["recombination", "substitution", "exceptions", "nesting", "distance", "binding", "state", "memory"]
 BATTERY = 1  # version of the generators: profiles of different ones are not compared
 START = 0  # begins every sequence, and fills it up
 NOTHING = -1  # among targets: no answer is asked for here
@@ -71,6 +69,7 @@ class BatteryTask(ABC):
     steps: ClassVar[int]  # updates with 32 items each
     chance: ClassVar[float]  # accuracy of a guess
     exact: ClassVar[bool] = False  # an item is right if all its scored answers are
+    option: ClassVar[bool] = False  # not in the standard battery
 
     @property
     @abstractmethod
