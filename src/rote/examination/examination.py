@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.errors import UnknownNameError, UsageError
-from rote.examination.learners import Make, learner, names_of, register
+from rote.examination.learners import Make, enter, learner, names_of
 from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, seconds_of, standard
 from rote.examination.profile import Profile, TaskProfile, task_profile
 from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, ReferenceMeasurement
@@ -77,8 +77,13 @@ def _named(make: Make | str, name: str) -> str:
         return make
     if not callable(make):
         raise UsageError(f"'make' must be a name or a function of the vocabulary's size. Got {type(make).__name__}.")
-    known = f"{make.__module__}:{make.__qualname__}"
-    register(known, make)
+    called = getattr(make, "__qualname__", type(make).__qualname__)
+    if not called.isidentifier():
+        raise UsageError(
+            f"{called!r} cannot be found by workers. Give a function of a module: def make(vocabulary_size)."
+        )
+    known = f"{make.__module__}:{called}"
+    enter(known, make)
     return known
 
 

@@ -16,6 +16,7 @@ from rote.cells.cell import cells
 from rote.errors import UnknownNameError, UsageError
 from rote.models.architecture import architectures
 from rote.registry import Registry
+from rote.sources import ALIAS, MAIN
 
 if TYPE_CHECKING:
     from torch import nn
@@ -69,19 +70,20 @@ def from_file(named: str) -> str:
             str(error).replace("'--import", f"'{named}").replace(f"'{named} {place}'", f"{named!r}")
         ) from None
     name = f"{module}:{function}"
-    register(name, _function(name))
+    enter(name)
     return name
 
 
-def register(name: str, make: Make) -> None:
+def enter(name: str, make: Make | None = None) -> None:
     """Enter a user's own function, so that what it rests on is part of the identity of its trainings."""
     if name not in learners:
-        learners.register(name)(make)
+        learners.register(name)(make or _function(name))
 
 
 def _function(name: str) -> Make:
     module, _, function = name.partition(":")
-    found = sys.modules.get(module) or importlib.import_module(module)
+    here = ALIAS if module == MAIN and ALIAS in sys.modules else module  # in a worker a script has another name
+    found = sys.modules.get(here) or importlib.import_module(here)
     make = getattr(found, function, None)
     if not callable(make):
         known = [one for one, value in vars(found).items() if callable(value) and not one.startswith("_")]

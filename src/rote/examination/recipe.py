@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rote.examination.learners import enter
 from rote.examination.task import BATTERY, accuracy, battery
 from rote.recipes import Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
@@ -30,6 +31,10 @@ class ExaminationRecipe(Recipe):
     rate: float = 0.004
     steps: int = 500
     battery: int = BATTERY
+
+    def __post_init__(self) -> None:
+        if ":" in self.learner:  # a user's own: a worker, too, must know what it rests on
+            enter(self.learner)
 
     @property
     def label(self) -> str:
