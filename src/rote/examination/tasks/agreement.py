@@ -30,8 +30,8 @@ class Agreement(BatteryTask):
     about: ClassVar[str] = "The verb's number; new: more nouns between, all of the other number."
     steps: ClassVar[int] = 450
     chance: ClassVar[float] = 1 / 2
-    congruent: float = 0.9
     rows: int = 1200
+    ladder: tuple[float, ...] = (0.875, 0.95, 0.8, 0.9125, 0.8375)
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -39,8 +39,9 @@ class Agreement(BatteryTask):
 
     def draw(self, seed: int) -> Drawn:
         generator = np.random.default_rng((seed, 11))
-        lines = [_line(generator, int(depth), self.congruent) for depth in generator.integers(3, size=self.rows)]
-        more = [_line(generator, int(depth), self.congruent) for depth in generator.integers(3, size=600)]
+        congruent = self.ladder[seed % len(self.ladder)]
+        lines = [_line(generator, int(depth), congruent) for depth in generator.integers(3, size=self.rows)]
+        more = [_line(generator, int(depth), congruent) for depth in generator.integers(3, size=600)]
         new = [_line(generator, int(depth), 0) for depth in generator.integers(3, 6, size=400)]
         train = items(lines, self.symbols)
         return Drawn(
