@@ -1,0 +1,102 @@
+"""Agreement with a subject that may be far away, among nouns that in training mostly have its number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
+from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, some, unseen
+
+SINGULAR = ("cat", "dog", "boy", "girl", "bird", "friend", "guest", "king")
+PLURAL = tuple(f"{noun}s" for noun in SINGULAR)
+NOUNS = (*SINGULAR, *PLURAL)
+PREPOSITIONS = ("near", "behind", "with", "above", "beside")
+VERBS = ("saw", "met", "found", "heard", "knew")
+THE, THAT, COMMA = "the", "that", ","
+NUMBERS = ("is", "are")
+OTHER = dict(zip((*SINGULAR, *PLURAL), (*PLURAL, *SINGULAR), strict=True))
+
+
+@battery.register("agreement")
+@dataclass(frozen=True)
+class Agreement(BatteryTask):
+    """The verb agrees with the subject, although all nouns behind it are of the other number."""
+
+    name: ClassVar[str] = "agreement"
+    dimension: ClassVar = "distance"
+    about: ClassVar[str] = "The verb's number; new: more nouns between, all of the other number."
+    steps: ClassVar[int] = 450
+    chance: ClassVar[float] = 1 / 2
+    rows: int = 1200
+    ladder: tuple[float, ...] = (0.875, 0.95, 0.8, 0.9125, 0.8375)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        return (BEGIN, COMMA, THE, THAT, *PREPOSITIONS, *VERBS, *NOUNS, *NUMBERS)
+
+    def draw(self, seed: int) -> Drawn:
+        generator = np.random.default_rng((seed, 11))
+        congruent = self.ladder[seed % len(self.ladder)]
+        lines = [_line(generator, int(depth), congruent) for depth in generator.integers(3, size=self.rows)]
+        more = [_line(generator, int(depth), congruent) for depth in generator.integers(3, size=600)]
+        new = [_line(generator, int(depth), 0) for depth in generator.integers(3, 6, size=400)]
+        train = items(lines, self.symbols)
+        return Drawn(
+            train=train,
+            known=some(train, 400, generator),
+            fresh=items(unseen(more, lines)[:400], self.symbols),
+            new=items(new, self.symbols),
+            others={},
+        )
+
+    def answers(self, items: Items, seed: int) -> Integers:
+        def agree(words: list[str]) -> dict[int, str]:
+            return {len(words) - 1: NUMBERS[words[_subject(words)] in PLURAL]}
+
+        return answered(items, self.symbols, agree)
+
+    def exchanged(self, items: Items, seed: int) -> Items:
+        """One noun that is not the subject has the other number; a subject that is alone is another of its number."""
+        generator = np.random.default_rng((seed, 11, 1))
+
+        def change(words: list[str]) -> tuple[int, str]:
+            subject = _subject(words)
+            others = [place for place, word in enumerate(words) if word in NOUNS and place != subject]
+            if others:
+                place = int(generator.choice(others))
+                return place, OTHER[words[place]]
+            same = SINGULAR if words[subject] in SINGULAR else PLURAL
+            return subject, str(generator.choice([noun for noun in same if noun != words[subject]]))
+
+        return exchanged(items, self.symbols, change)
+
+
+def _subject(words: list[str]) -> int:
+    """Its place: the first noun of the sentence, or behind the comma."""
+    return (words.index(COMMA) if COMMA in words else 0) + 2
+
+
+def _line(generator: np.random.Generator, depth: int, congruent: float) -> Line:
+    """Up to two phrases and a comma, the subject, and ``depth`` nouns behind it, one of them in a relative clause or
+    none. Each of these has the subject's number with this probability."""
+
+    def noun(plural: bool) -> str:
+        return str(generator.choice(PLURAL if plural else SINGULAR))
+
+    before: list[str] = []
+    for _ in range(generator.integers(3)):
+        before += [str(generator.choice(PREPOSITIONS)), THE, noun(generator.random() < 0.5)]
+    if before:
+        before.append(COMMA)
+    plural = bool(generator.random() < 0.5)
+    behind: list[str] = []
+    clause = generator.integers(2 * depth) if depth else 0
+    for place in range(depth):
+        link = [THAT, str(generator.choice(VERBS))] if place == clause else [str(generator.choice(PREPOSITIONS))]
+        behind += [*link, THE, noun(plural == (generator.random() < congruent))]
+    words = [BEGIN, *before, THE, noun(plural), *behind]
+    last = len(words) - 1
+    return Line(words, {last: NUMBERS[plural]}, {last}, {len(before) + 2})

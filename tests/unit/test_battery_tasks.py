@@ -1,0 +1,174 @@
+"""What every task of the battery must keep to, and what the notes promise of each."""
+
+import numpy as np
+import pytest
+
+from rote.examination.memorizer import Memorizer, memorizer_accuracy, zero
+from rote.examination.task import NOTHING, START, Items, accuracy, battery
+
+COMPOSED = [name for name in battery if name != "memory"]
+STANDARD = {name for name in battery if not battery[name].option}
+EXCHANGING = {"synonyms", "exceptions", "conduit", "agreement", "recall", "count"}
+SIZES = {  # rows; longest training and new sequence at most; symbols
+    "recombine": (1524, 15, 15, 25),
+    "lookup": (384, 4, 4, 25),
+    "synonyms": (1844, 15, 15, 25),
+    "exceptions": (450, 11, 11, 18),
+    "nested": (3000, 14, 58, 14),
+    "conduit": (576, 14, 14, 19),
+    "agreement": (1200, 17, 26, 32),
+    "recall": (4000, 10, 10, 14),
+    "parity": (2000, 17, 41, 5),
+    "s3": (3000, 13, 33, 13),
+    "count": (1500, 30, 50, 8),
+    "memory": (1500, 5, 5, 33),
+}
+_drawn = {}
+
+
+def drawn(name, seed):
+    if (name, seed) not in _drawn:
+        _drawn[name, seed] = battery[name]().draw(seed)
+    return _drawn[name, seed]
+
+
+def sets(name, seed):
+    one = drawn(name, seed)
+    every = {"train": one.train, "known": one.known, "fresh": one.fresh, "new": one.new, **one.others}
+    return {kind: items for kind, items in every.items() if items is not None}
+
+
+def prefixes(items, places):
+    return {tuple(items.tokens[row, : 1 + place]) for row, place in zip(*np.nonzero(places), strict=True)}
+
+
+@pytest.mark.parametrize("name", battery)
+class TestEveryTask:
+    def test_a_seed_gives_the_same_items_and_another_seed_others(self, name):
+        again = battery[name]().draw(0)
+        for kind, items in sets(name, 0).items():
+            same = {"train": again.train, "known": again.known, "fresh": again.fresh, "new": again.new}
+            other = {**same, **again.others}[kind]
+            for array in ("tokens", "targets", "scored", "cue"):
+                np.testing.assert_array_equal(getattr(items, array), getattr(other, array))
+        first, second = drawn(name, 0).new, drawn(name, 1).new
+        assert first.tokens.shape != second.tokens.shape or (first.tokens != second.tokens).any()
+
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_the_interpreter_gives_every_answer_from_the_symbols(self, name, seed):
+        for kind, items in sets(name, seed).items():
+            blind = Items(items.tokens, np.full_like(items.targets, NOTHING), np.zeros_like(items.scored), items.cue)
+            answers = battery[name]().answers(blind, seed)
+            if name == "exceptions" and kind in ("train", "exceptions"):
+                continue  # the rule does not give those
+            np.testing.assert_array_equal(answers, items.targets, err_msg=kind)
+            assert accuracy(answers, items, exact=battery[name].exact) == 1
+
+    def test_items_are_well_formed(self, name):
+        task = battery[name]()
+        assert task.symbols[START] == "start"
+        assert len(set(task.symbols)) == len(task.symbols)
+        for items in sets(name, 0).values():
+            assert items.scored.any(1).all(), "something is asked of every item"
+            assert (items.tokens[:, 0] == START).all()
+            inside = np.cumsum((items.tokens != START)[:, ::-1], axis=1)[:, ::-1] > 0
+            assert (items.tokens[:, 1:][inside[:, 1:]] != START).all(), "what fills up stands behind"
+            assert not items.cue[~inside].any()
+            assert not items.cue[:, 0].any()
+            assert not (items.targets[~inside] != NOTHING).any()
+            assert items.tokens.max() < len(task.symbols)
+            assert items.targets.max() < len(task.symbols)
+        used = {int(symbol) for items in sets(name, 0).values() for symbol in np.unique(items.tokens)}
+        used |= {int(symbol) for symbol in np.unique(drawn(name, 0).train.targets)} - {NOTHING}
+        assert used == set(range(len(task.symbols))), "every symbol is of use"
+
+    def test_known_items_are_training_items(self, name):
+        train = {(row.tobytes(), target.tobytes()) for row, target in _rows(drawn(name, 0).train)}
+        assert all((row.tobytes(), target.tobytes()) in train for row, target in _rows(drawn(name, 0).known))
+
+    def test_chance_is_that_of_the_answers(self, name):
+        """One of as many answers as occur, unless a whole item must be right."""
+        task, items = battery[name], drawn(name, 0).new
+        possible = len(np.unique(items.targets[items.scored]))
+        assert task.chance == (0 if task.exact else pytest.approx(1 / possible))
+
+    def test_an_exchanged_symbol_is_one_that_the_rule_ignores(self, name):
+        task = battery[name]()
+        for items in (drawn(name, 0).known, drawn(name, 0).new):
+            other = task.exchanged(items, 0)
+            assert (other is not None) == (name in EXCHANGING)
+            if other is None:
+                continue
+            assert ((other.tokens != items.tokens).sum(1) == 1).all()
+            np.testing.assert_array_equal(task.answers(other, 0), items.targets)
+
+
+def _rows(items):
+    return zip(items.tokens, items.targets, strict=True)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", COMPOSED)
+class TestAdmission:
+    def test_new_and_fresh_items_are_not_in_training(self, name, seed):
+        one = drawn(name, seed)
+        trained = prefixes(one.train, one.train.tokens == one.train.tokens)
+        assert len(one.new) >= 100
+        assert not prefixes(one.new, one.new.scored) & trained
+        if one.fresh is not None:
+            last = np.arange(one.fresh.tokens.shape[1]) == one.fresh.tokens.shape[1] - 1
+            whole = {tuple(row) for row in one.train.tokens}
+            assert last.any()
+            assert not {tuple(row) for row in one.fresh.tokens} & whole
+
+    def test_no_rote_learner_solves_it(self, name, seed):
+        task, one = battery[name](), drawn(name, seed)
+        memory = memorizer_accuracy(task, one)
+        assert memory["known"] == 1
+        assert zero(task, one, memory["new"]) <= 0.66
+        assert set(memory) == set(sets(name, seed)) - {"train"}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_sizes_are_those_that_are_documented(name):
+    rows, trained, longest, symbols = SIZES[name]
+    one = drawn(name, 0)
+    assert len(one.train) == rows
+    assert trained - 5 <= one.train.tokens.shape[1] <= trained
+    assert longest - 6 <= one.new.tokens.shape[1] <= longest
+    assert len(battery[name]().symbols) == symbols
+
+
+def test_the_battery_has_the_tasks_of_the_notes():
+    assert set(SIZES) <= STANDARD
+    dimensions = {battery[name].dimension for name in STANDARD}
+    assert dimensions == {
+        "recombination", "substitution", "exceptions", "nesting", "distance", "binding", "state", "memory"
+    }  # fmt: skip
+
+
+def test_half_of_lookups_tables_lead_elsewhere_with_another_seed():
+    """Tables are of the seed: who knows those of one has nothing for another."""
+    task, items = battery["lookup"](), drawn("lookup", 0).train
+    assert (task.answers(items, 1) == items.targets).mean() < 0.7
+    assert accuracy(task.answers(items, 1), items, exact=False) < 0.3
+
+
+def test_in_recall_no_new_pair_was_ever_bound_and_more_pairs_all_were():
+    def pairs(items, count):
+        return {(int(row[place]), int(row[place + 1])) for row in items.tokens for place in range(1, 2 * count, 2)}
+
+    one = drawn("recall", 0)
+    known = pairs(one.train, 3)
+    assert len(known) == 24
+    assert len(pairs(one.new, 3)) == 12
+    assert not pairs(one.new, 3) & known
+    assert pairs(one.others["more pairs"], 5) == known
+
+
+def test_irregular_stems_never_have_the_ending_of_the_rule():
+    task, odd = battery["exceptions"](), drawn("exceptions", 0).others["exceptions"]
+    assert len(odd) == 90
+    assert accuracy(task.answers(odd, 0), odd, exact=False) == 0
+    memorizer = Memorizer(drawn("exceptions", 0).train)
+    assert accuracy(memorizer.backoff(odd), odd, exact=False) == 1
