@@ -139,10 +139,10 @@ def _strip(task: TaskProfile) -> str:
     """Every seed a dot between rote and rule, and m where the memorizer is."""
     cells = [" "] * CELLS
     cells[_cell(0.0)], cells[_cell(1.0)] = "|", "|"
-    for run in task.runs:
+    for run in task.runs if task.is_test else ():
         zero = run["zero"]
         cells[_cell((run["memorizer"] - zero) / (1 - zero))] = "m"
-    for score in task.scores.values():
+    for score in task.scores.values() if task.is_test else ():
         cells[_cell(score)] = "o"
     return "".join(cells)
 

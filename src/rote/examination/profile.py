@@ -65,11 +65,18 @@ class TaskProfile:
         return 2 * len(self.scores) > len(self.runs)
 
     @property
+    def is_test(self) -> bool:
+        """Whether there is a score at all: not of memory, nor where the rote learner does all that the rule does."""
+        return self.dimension != "memory" and all(run["zero"] < 1 for run in self.runs)
+
+    @property
     def outcome(self) -> str:
         if self.dimension == "memory":
             return "memory"
         if not self.runs:
             return "failed"
+        if not self.is_test:
+            return "no test"
         if not self.learned:
             return "not learned"
         scores = list(self.scores.values())
@@ -83,7 +90,7 @@ class TaskProfile:
 
     @property
     def score(self) -> Estimate | None:
-        if not self.learned or self.dimension == "memory":
+        if not self.learned or not self.is_test:
             return None
         lowest = min(-run["zero"] / (1 - run["zero"]) for run in self.runs)
         return mean(list(self.scores.values()), (lowest, 1.0))
@@ -117,7 +124,7 @@ class Profile:
     @functools.cached_property
     def scored(self) -> list[TaskProfile]:
         """The tasks that were learned, of which the index is made."""
-        return [task for task in self.tasks.values() if task.learned and task.dimension != "memory"]
+        return [task for task in self.tasks.values() if task.learned and task.is_test]
 
     @property
     def asked(self) -> int:
@@ -187,7 +194,7 @@ class Profile:
         told = {
             "Follows the rule": ("rule",), "Partly": ("partly",), "By rote": ("by rote",),
             "Misled by what it remembers": ("misled",), "Not learned": ("not learned", "failed"),
-            "Undecided": ("undecided",),
+            "Undecided": ("undecided",), "No test, since memory alone does it": ("no test",),
         }  # fmt: skip
         parts = [f"{word}: {', '.join(names)}." for word, words in told.items() if (names := self.with_outcome(*words))]
         return " ".join(parts)
@@ -250,7 +257,7 @@ class Profile:
         ]  # fmt: skip
         memorizer = [
             {"task": name, "score": float(np.mean([_memorizer(run) for run in task.runs])), "of": "memorizer"}
-            for name, task in self.tasks.items() if task.runs and task.dimension != "memory"
+            for name, task in self.tasks.items() if task.runs and task.is_test
         ]  # fmt: skip
         return Table.make(
             "profile", f"Does {self.name} compose?", columns, rows, figure="examination-profile",
@@ -333,7 +340,7 @@ def task_profile(
 
 
 def _dots(task: TaskProfile, *, mean_only: bool) -> list[float]:
-    if not task.learned or task.dimension == "memory":
+    if not task.learned or not task.is_test:
         return []
     scores = list(task.scores.values())
     return [float(np.mean(scores))] if mean_only else scores

@@ -1,0 +1,59 @@
+"""``rote examine`` as a user gives it, on a task of seconds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rote.examination import Profile
+
+TINY = Path(__file__).parent / "tiny_battery.py"
+
+
+@pytest.fixture
+def examined(call, folder):
+    """The command on the small task, with a module of the user's own."""
+    words = ("--import", TINY, "--tasks", "tiny", "--seeds", 2, "--against", "", "--minutes", 1)
+    return lambda *more: call("examine", f"{TINY}:make", *words, *more)
+
+
+def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, folder):
+    first = examined("--out", "mine.html")
+    assert first.code == 0, first.err
+    assert "tiny_battery:make" in first.out
+    assert "composition index" in first.out
+    assert "Rough: 2 seeds" in first.out
+    page = (folder / "mine.html").read_text()
+    assert "Does tiny_battery:make compose?" in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")  # nothing is loaded
+    trained = sorted((folder / "rote-store" / "runs" / "examination").iterdir())
+    again = examined("--json")
+    assert sorted((folder / "rote-store" / "runs" / "examination").iterdir()) == trained  # found, not trained again
+    plain = json.loads(again.out)
+    assert plain["tasks"]["tiny"]["runs"][0]["known"] == 1.0
+    assert examined("--out", "mine.json").code == 0
+    assert Profile.load(folder / "mine.json").to_plain() == {**plain, "plan": Profile.load(folder / "mine.json").plan}
+    assert examined("--out", "mine.svg").code == 0
+    assert (folder / "mine.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("lstmm",), "Did you mean 'lstm'?"),
+        (("lstm", "--tasks", "nix"), "Unknown task of the battery 'nix'"),
+        (("lstm", "--seeds", "0"), "'seeds' must be above 0"),
+        (("lstm", "--minutes", "-1"), "'minutes' must be above 0"),
+        (("lstm", "--out", "x.doc"), "'--out' must end in"),
+        (("gone.py:make",), "gone.py, which does not exist"),
+        (("lstm", "--against", "xlstmm"), "Unknown learner 'xlstmm'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line_before_anything_is_trained(call, folder, words, told):
+    answer = call("examine", *words)
+    assert answer.code == 2
+    assert told in answer.err
+    assert len(answer.err.splitlines()) == 1
+    assert not (folder / "rote-store").exists()

@@ -1,0 +1,256 @@
+"""The profile of an examination: what its scores, outcomes and index are made of, and which modules are refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from rote.errors import UsageError
+from rote.examination import Profile, TaskProfile, battery
+from rote.examination.checks import check_learner
+from rote.examination.learners import PARAMETERS, enter, known_learners, learner
+from rote.examination.plan import RATES, equally_good, planned, rates_of
+from rote.examination.profile import task_profile
+from rote.examination.training import answers, bits, cue_share, made
+from rote.training import TrainingConfig
+
+
+def rows(task: str, new: list[float], *, known: float = 1.0, zero: float = 0.2) -> TaskProfile:
+    """A task on which seeds got these shares of the new items right."""
+    trainings = [
+        {"learner": "x", "task": task, "seed": seed, "rate": 0.004, "known": known, "new": value, "curve": [],
+         "examples": [], "others": []}
+        for seed, value in enumerate(new)
+    ]  # fmt: skip
+    references = {seed: {"new": 0.1, "zero": zero, "rule": 1.0} for seed in range(len(new))}
+    return task_profile(task, trainings, references, [])
+
+
+def profile(*tasks: TaskProfile) -> Profile:
+    return Profile("mine", 100, {task.name: task for task in tasks}, {"seeds": [0, 1, 2, 3, 4]})
+
+
+def test_a_score_runs_from_what_needs_no_rule_to_the_rule():
+    assert rows("lookup", [0.2, 1.0, 0.6, 0.0]).scores == pytest.approx({0: 0.0, 1: 1.0, 2: 0.5, 3: -0.25})
+
+
+@pytest.mark.parametrize(
+    ("new", "outcome"),
+    [
+        ([0.9] * 5, "rule"),
+        ([0.9, 0.9, 0.9, 0.5, 0.5], "partly"),
+        ([0.2] * 5, "by rote"),
+        ([0.0] * 5, "misled"),
+        ([0.9, 0.9, 0.2, 0.0, 0.5], "undecided"),
+        ([0.9] * 3, "rule?"),  # which three seeds do not decide
+    ],
+)
+def test_outcomes_count_seeds(new: list[float], outcome: str):
+    assert rows("lookup", new).outcome == outcome
+
+
+def test_what_is_not_learned_is_never_by_rote_and_no_part_of_the_index():
+    unlearned = rows("parity", [0.2] * 5, known=0.6)
+    found = profile(rows("lookup", [1.0] * 5), unlearned)
+    assert unlearned.outcome == "not learned"
+    assert unlearned.score is None
+    assert found.score is not None
+    assert (found.score.value, len(found.scored), found.asked) == (1.0, 1, 2)
+
+
+def test_a_task_that_memory_solves_is_no_test():
+    solved = rows("lookup", [1.0] * 5, zero=1.0)
+    assert (solved.outcome, solved.score) == ("no test", None)
+    assert profile(solved).score is None
+    assert profile(solved).to_table().rows
+
+
+def test_the_index_is_the_mean_over_dimensions_with_scores_cut_off():
+    found = profile(
+        rows("lookup", [1.0] * 5), rows("recombine", [0.6] * 5), rows("parity", [0.0] * 5), rows("s3", [1.0] * 5)
+    )
+    assert found.dimensions["recombination"].value == pytest.approx(0.75)
+    assert found.dimensions["state"].value == pytest.approx(0.5)  # misled counts as 0
+    assert found.score is not None
+    assert found.score.value == pytest.approx(0.625)
+    assert found.score_of_other_tasks is not None
+    assert found.score_of_other_tasks.low < found.score.low
+
+
+def test_a_comparison_is_of_the_same_seeds_and_needs_evidence():
+    better, worse = rows("lookup", [0.9] * 5), rows("lookup", [0.5] * 5)
+    (row,) = profile(better).compare(profile(worse)).records()
+    assert (row["composes"], row["more"], row["seeds"]) == ("more", 5, 5)
+    (row,) = profile(worse).compare(profile(better)).records()
+    assert row["composes"] == "less"
+    (row,) = profile(rows("lookup", [0.9, 0.9])).compare(profile(rows("lookup", [0.5, 0.5]))).records()
+    assert row["composes"] == "open"
+
+
+def test_a_profile_is_saved_and_read_to_the_last_digit(tmp_path: Path):
+    found = profile(rows("lookup", [0.9, 0.31, 0.7, 0.4, 1 / 3]), rows("parity", [0.6] * 5))
+    again = Profile.load(found.save(tmp_path / "mine.json"))
+    assert again.to_plain() == found.to_plain()
+    assert again.figure().spec() == found.figure().spec()
+
+
+def test_a_profile_of_another_battery_is_refused():
+    plain = {**profile(rows("lookup", [0.9] * 5)).to_plain(), "battery": 0}
+    with pytest.raises(UsageError, match="version 0 of the battery"):
+        Profile.from_plain(plain, "mine.json")
+
+
+def test_a_plan_gives_up_seeds_then_rates_then_tasks():
+    costs = {"recall": 10.0, "parity": 10.0}
+    full = planned(costs, 140.0, 5)
+    assert (len(full.seeds), full.rates, full.seconds, full.left_out) == (5, RATES, 140.0, ())
+    assert [len(planned(costs, budget, 5).seeds) for budget in (139.0, 99.0, 79.0)] == [3, 2, 2]
+    assert planned(costs, 79.0, 5).rates == RATES[:1]
+    assert planned(costs, 39.0, 5).left_out == ("parity",)
+    assert planned(costs, 1.0, 5, all_tasks=True).left_out == ()
+    assert len(planned(costs, 1.0, 5, finished={"recall": 7, "parity": 7}).seeds) == 5  # nothing is left to do
+
+
+def test_rates_that_are_equally_good_on_known_items_are_shared_by_the_seeds():
+    assert equally_good({0.004: 1.0, 0.0015: 0.985, 0.01: 0.5}) == (0.004, 0.0015)
+    assert rates_of([0, 1, 2], (0.004, 0.0015)) == {0: 0.004, 1: 0.0015, 2: 0.004}
+
+
+def test_the_cosine_rises_and_falls_to_its_share():
+    config = TrainingConfig(steps=100, learning_rate=0.01, schedule="cosine", decay=0.05)
+    rates = [config.learning_rate_at(step) for step in range(101)]
+    assert rates[0] == pytest.approx(0.002)
+    assert max(rates) == rates[5] == pytest.approx(0.01)
+    assert rates[100] == pytest.approx(0.0005)
+    assert rates[5:] == sorted(rates[5:], reverse=True)
+    middle = 5 + 95 / 2
+    assert config.learning_rate_at(int(middle)) == pytest.approx(0.01 * (0.05 + 0.95 / 2), rel=0.03)
+    assert not math.isnan(rates[-1])
+
+
+class Tagger(nn.Module):
+    def __init__(self, symbols: int, **options: Any) -> None:
+        super().__init__()
+        self.embedding, self.readout = nn.Embedding(symbols, 8), nn.LazyLinear(symbols)
+        self.recurrent = nn.GRU(8, 8, batch_first=True, **options)
+        self.readout(torch.zeros(1, 16 if options else 8))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        hidden, _ = self.recurrent(self.embedding(tokens))
+        logits: torch.Tensor = self.readout(hidden)
+        return logits
+
+
+def bidirectional(symbols: int) -> nn.Module:
+    return Tagger(symbols, bidirectional=True)
+
+
+class Noisy(Tagger):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return super().forward(tokens) + torch.rand(())
+
+
+class Batchwise(Tagger):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        logits = super().forward(tokens)
+        return logits - logits.mean(0)
+
+
+class Last(Tagger):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return super().forward(tokens)[:, -1]
+
+
+class Short(Tagger):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        if tokens.shape[1] > 16:
+            raise ValueError("too long")
+        return super().forward(tokens)
+
+
+def unseeded(symbols: int) -> nn.Module:
+    made = Tagger(symbols)
+    generator = torch.Generator()
+    generator.seed()
+    with torch.no_grad():
+        made.embedding.weight.copy_(torch.rand(made.embedding.weight.shape, generator=generator))
+    return made
+
+
+def huge(symbols: int) -> nn.Module:
+    return nn.Sequential(nn.Embedding(symbols, 2000), nn.Linear(2000, 3000), nn.Linear(3000, symbols))
+
+
+def none(symbols: int) -> nn.Module:
+    return nn.Identity()
+
+
+def no_module(symbols: int) -> int:
+    return symbols
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (bidirectional, "looks ahead"),
+        (Noisy, "answers otherwise when it is asked again"),
+        (Batchwise, "a row alone"),
+        (Last, r"Got \(4, 33\)"),
+        (Short, "ValueError: too long"),
+        (unseeded, "other weights"),
+        (huge, "parameters"),
+        (none, "no parameters"),
+        (no_module, "must give an nn.Module"),
+    ],
+)
+def test_a_module_that_cannot_be_examined_is_refused_in_one_line(make: Any, told: str):
+    name = f"tests:{make.__name__}"
+    enter(name, make)
+    with pytest.raises(UsageError, match=told) as caught:
+        check_learner(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_registered_can_be_examined_at_about_one_size():
+    for name in known_learners():
+        assert 0.4 * PARAMETERS < check_learner(name) < 4 * PARAMETERS, name
+    assert torch.equal(*(next(made("lstm", 9, 3).parameters()) for _ in range(2)))
+    assert not torch.equal(*(next(made("lstm", 9, seed).parameters()) for seed in (3, 4)))
+    assert learner("lstm")(7)(torch.zeros(2, 5, dtype=torch.int64)).shape == (2, 5, 7)
+
+
+def test_the_share_of_the_cue_is_that_of_its_gradient():
+    """Of a model that reads one symbol after another, what is said at a place depends on that place alone."""
+    task = battery["lookup"]()
+    items = task.draw(0).known[:16]
+    torch.manual_seed(0)
+    local = nn.Sequential(nn.Embedding(len(task.symbols), 8), nn.Linear(8, len(task.symbols)))
+    assert cue_share(local, items) is None  # every symbol is of the cue: there is nothing to compare with
+    marked = replace(items, cue=items.scored)
+    assert cue_share(local, marked) == pytest.approx(1.0)
+    assert answers(local, items).shape == items.tokens.shape
+
+
+def test_bits_are_none_before_training_and_all_of_them_for_a_table_of_the_labels():
+    task = battery["memory"]()
+    items = task.draw(0).train
+    labels = len({int(label) for label in items.targets[items.scored]})
+    most = math.log2(labels) * items.scored.sum()
+
+    class Table(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(()))
+
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            wanted = torch.from_numpy(items.targets).clamp(min=0)
+            return 50 * nn.functional.one_hot(wanted, len(task.symbols)).float() + self.weight
+
+    assert bits(Table(), items) == pytest.approx(most, rel=1e-6)
+    assert bits(made("lstm", len(task.symbols), 0), items) < 0.1 * most
