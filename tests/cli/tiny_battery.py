@@ -1,4 +1,4 @@
-"""A task of the battery of a user's own, small enough for a test: the sum of two symbols, of which some pairs are new."""
+"""A task of a user's own, small enough for a test: the sum of two symbols, of which some pairs are new."""
 
 from __future__ import annotations
 
