@@ -66,6 +66,17 @@ def test_a_fresh_block_is_judged_alone_and_confirms_only_the_criterion_that_was_
     assert entry(stale).verdict.status == "exploratory"
 
 
+def test_seeds_that_only_explore_a_claim_do_not_stand_among_those_that_confirm_it():
+    now = criterion_hash(CLAIM)
+    other = body(dict.fromkeys(range(1000, 1006), -1.0), fresh=True, criteria={"another": "0" * 64})
+    confirming = body(dict.fromkeys(range(2000, 2006), 1.0), fresh=True, criteria={"made-up": now})
+    for bodies in ((other, confirming), (confirming, other)):
+        (verdict,) = entry(*bodies).verdicts
+        assert (verdict.status, verdict.outcome, verdict.count) == ("confirmatory", "supported", "6/6")
+    more = body(dict.fromkeys(range(3000, 3003), -1.0), fresh=True, criteria={"made-up": now})
+    assert entry(confirming, more).verdict.count == "6/9"
+
+
 def test_what_no_run_has_is_not_run_and_says_how_to_run_it():
     assert entry().outcome == "not run"
     assert entry().verdict.reason.endswith("rote run plane")

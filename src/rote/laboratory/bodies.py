@@ -38,14 +38,22 @@ class Body:
         return self.scale, self.fresh
 
     def joined(self, other: Body) -> Body:
-        """With the seeds of another body of the same kind; where both have one, that of the other counts."""
+        """With the seeds of another body of the same kind; where both have one, that of the other counts. Of a claim
+        that one of them confirms and the other only explores, the seeds that confirm are all that counts."""
         claims = dict.fromkeys([*self.values, *other.values])
-        values = {claim: _joined(self.values.get(claim, {}), other.values.get(claim, {})) for claim in claims}
+        chosen = {claim: self._confirming(other, claim) for claim in claims}
         where: Where = self.where if self.where == other.where else "kept and here"
         return replace(
-            self, where=where, values=values, runs=(*self.runs, *other.runs), failed={**self.failed, **other.failed},
-            criteria={claim: text for claim, text in self.criteria.items() if other.criteria.get(claim) == text},
+            self, where=where, runs=(*self.runs, *other.runs), failed={**self.failed, **other.failed},
+            values={claim: _joined(*(body.values.get(claim, {}) for body in two)) for claim, two in chosen.items()},
+            criteria={claim: two[-1].criteria[claim] for claim, two in chosen.items() if claim in two[-1].criteria},
         )  # fmt: skip
+
+    def _confirming(self, other: Body, claim: str) -> tuple[Body, ...]:
+        mine, theirs = self.criteria.get(claim), other.criteria.get(claim)
+        if mine == theirs:
+            return self, other
+        return (self,) if theirs is None else (other,)
 
 
 def body_of(study: Study[Any], run: FinishedRun | Kept, where: Where, left_out: list[str] | None = None) -> Body:
@@ -101,8 +109,9 @@ def _made_from(run: FinishedRun) -> tuple[Record, ...]:
     return tuple(used(run.record, {folder.name: folder for folder in run.folder.parents[1].glob("*/*")}))
 
 
-def _joined(first: Mapping[str, Values], second: Mapping[str, Values]) -> dict[str, Values]:
-    return {label: {**first.get(label, {}), **second.get(label, {})} for label in dict.fromkeys([*first, *second])}
+def _joined(*bodies: Mapping[str, Values]) -> dict[str, Values]:
+    labels = dict.fromkeys(label for body in bodies for label in body)
+    return {label: {seed: value for body in bodies for seed, value in body.get(label, {}).items()} for label in labels}
 
 
 def leave_out(left_out: list[str] | None, reason: str) -> None:
