@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, one_of, some, unseen
 
 SINGULAR = ("cat", "dog", "boy", "girl", "bird", "friend", "guest", "king")
 PLURAL = tuple(f"{noun}s" for noun in SINGULAR)
@@ -69,7 +69,7 @@ class Agreement(BatteryTask):
                 place = int(generator.choice(others))
                 return place, OTHER[words[place]]
             same = SINGULAR if words[subject] in SINGULAR else PLURAL
-            return subject, str(generator.choice([noun for noun in same if noun != words[subject]]))
+            return subject, one_of(generator, [noun for noun in same if noun != words[subject]])
 
         return exchanged(items, self.symbols, change)
 
@@ -84,18 +84,18 @@ def _line(generator: np.random.Generator, depth: int, congruent: float) -> Line:
     none. Each of these has the subject's number with this probability."""
 
     def noun(plural: bool) -> str:
-        return str(generator.choice(PLURAL if plural else SINGULAR))
+        return one_of(generator, PLURAL if plural else SINGULAR)
 
     before: list[str] = []
     for _ in range(generator.integers(3)):
-        before += [str(generator.choice(PREPOSITIONS)), THE, noun(generator.random() < 0.5)]
+        before += [one_of(generator, PREPOSITIONS), THE, noun(generator.random() < 0.5)]
     if before:
         before.append(COMMA)
     plural = bool(generator.random() < 0.5)
     behind: list[str] = []
     clause = generator.integers(2 * depth) if depth else 0
     for place in range(depth):
-        link = [THAT, str(generator.choice(VERBS))] if place == clause else [str(generator.choice(PREPOSITIONS))]
+        link = [THAT, one_of(generator, VERBS)] if place == clause else [one_of(generator, PREPOSITIONS)]
         behind += [*link, THE, noun(plural == (generator.random() < congruent))]
     words = [BEGIN, *before, THE, noun(plural), *behind]
     last = len(words) - 1

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, items, one_of, some, unseen
 
 BRACKETS = {"(": ")", "[": "]"}
 TRAINED, DEEPEST, LONGEST, FAR = 3, 6, 40, 5
@@ -78,7 +78,7 @@ def _any_line(generator: np.random.Generator, depth: int) -> Line:
     while deepest < depth or opened:
         if not opened or (len(opened) < depth and generator.random() < 0.55):
             opened.append(len(words))
-            words.append(str(generator.choice(list(BRACKETS))))
+            words.append(one_of(generator, tuple(BRACKETS)))
         else:
             place, begin = len(words) - 1, opened.pop()
             answers[place] = BRACKETS[words[begin]]

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, items, one_of, some, unseen
 
 UNARY = ("copy", "reverse", "shift", "echo", "swap_first_last", "repeat")
 BINARY = ("append", "prepend", "remove_first", "remove_second")
@@ -126,7 +126,7 @@ def _expression(generator: np.random.Generator, depth: int) -> tuple[list[str], 
     if depth == 0:
         letters = generator.choice(LETTERS, size=generator.integers(2, 4)).tolist()
         return letters, letters
-    name = str(generator.choice(FUNCTIONS))
+    name = one_of(generator, FUNCTIONS)
     first, value = _expression(generator, depth - 1)
     if name in UNARY:
         return [name, *first], _applied(name, value)
