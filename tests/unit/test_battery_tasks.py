@@ -50,7 +50,8 @@ def sets(name, seed):
 
 
 def prefixes(items, places):
-    return {tuple(items.tokens[row, : 1 + place]) for row, place in zip(*np.nonzero(places), strict=True)}
+    text = items.tokens.astype(np.uint8)
+    return {text[row, : 1 + place].tobytes() for row, place in zip(*np.nonzero(places), strict=True)}
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -61,7 +62,7 @@ class TestEveryTask:
             same = {"train": again.train, "known": again.known, "fresh": again.fresh, "new": again.new}
             other = {**same, **again.others}[kind]
             for array in ("tokens", "targets", "scored", "cue"):
-                np.testing.assert_array_equal(getattr(items, array), getattr(other, array))
+                assert (getattr(items, array) == getattr(other, array)).all()
         first, second = drawn(name, 0).new, drawn(name, 1).new
         assert first.tokens.shape != second.tokens.shape or (first.tokens != second.tokens).any()
 
@@ -123,7 +124,7 @@ def _rows(items):
 class TestAdmission:
     def test_new_and_fresh_items_are_not_in_training(self, name, seed):
         one = drawn(name, seed)
-        trained = prefixes(one.train, one.train.tokens == one.train.tokens)
+        trained = prefixes(one.train, np.ones_like(one.train.scored))
         assert len(one.new) >= 100
         assert not prefixes(one.new, one.new.scored) & trained
         if one.fresh is not None:
@@ -212,5 +213,3 @@ def test_the_splits_of_scan_are_the_official_ones_without_what_is_fresh():
             assert not {row.tobytes() for row in items.tokens} & trained
             np.testing.assert_array_equal(task.answers(items, 0), items.targets)
             assert items.tokens.max() < len(task.symbols) == 22
-        few = one.new[:2]
-        assert accuracy(Memorizer(one.train).backoff(few), few, exact=True) == 0
