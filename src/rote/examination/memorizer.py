@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from rote.examination.task import NOTHING, BatteryTask, Bools, Drawn, Integers, Items, accuracy
 
-Floats = NDArray[np.float32]
-AT_ONCE = 512  # prefixes that are compared with all those of training
+AT_ONCE = 2**18  # pairs of prefixes that are compared
 
 
 @dataclass(frozen=True)
@@ -60,14 +59,14 @@ class Memorizer:
         votes = np.zeros((len(known), self._vocabulary), np.int64)
         np.add.at(votes, (first, self.train.targets[self._asked]), 1)
         asked, back = _distinct(view(items.tokens, items.scored, width))
-        used, table = np.unique(known), _one_hot(known)
-        found = np.zeros(len(asked), np.int64)
-        for begin in range(0, len(asked), AT_ONCE):
-            overlap = _one_hot(asked[begin : begin + AT_ONCE], used) @ table.T
+        found, columns = np.zeros(len(asked), np.int64), np.ascontiguousarray(known.T, np.uint8)
+        rows = 1 + AT_ONCE // len(known)
+        for begin in range(0, len(asked), rows):
+            overlap = _overlap(asked[begin : begin + rows], columns)
             row, nearest = np.nonzero(overlap == overlap.max(1, keepdims=True))
             ballot = np.zeros((len(overlap), self._vocabulary), np.int64)
             np.add.at(ballot, row, votes[nearest])
-            found[begin : begin + AT_ONCE] = ballot.argmax(1)
+            found[begin : begin + rows] = ballot.argmax(1)
         return _placed(found[back], np.nonzero(items.scored), items)
 
     @property
@@ -162,11 +161,18 @@ def _from_start(tokens: Integers, asked: Bools, width: int) -> Integers:
     return np.hstack([1 + tokens[rows, places][:, None], first])
 
 
-def _one_hot(rows: Integers, used: Integers | None = None) -> Floats:
-    """[row, place x symbol], for the symbols that are ``used``, without 0."""
-    symbols = np.unique(rows) if used is None else used
-    marks = np.equal(rows[:, :, None], symbols[symbols > 0])
-    return np.asarray(marks.reshape(len(rows), -1), np.float32)
+def _overlap(asked: Integers, known: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """[asked, known]: in how many places two prefixes have the same symbol; ``known`` is [place, known].
+
+    Bytes, place by place, stay in the cache.
+    """
+    same = np.empty((len(asked), known.shape[1]), bool)
+    total = np.zeros(same.shape, np.uint8)
+    symbols = np.where(asked > 0, asked, 255).astype(np.uint8)
+    for place, column in enumerate(known):
+        np.equal(symbols[:, place, None], column, out=same)
+        total += same.view(np.uint8)
+    return total
 
 
 def _placed(found: Integers, where: tuple[Integers, ...], items: Items) -> Integers:

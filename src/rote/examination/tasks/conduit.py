@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, one_of, some, unseen
 
 FILLERS = tuple("abcdefghij")
 KINDS = {f"open{kind}": f"close{kind}" for kind in range(4)}
@@ -63,7 +63,7 @@ class Conduit(BatteryTask):
 
         def change(words: list[str]) -> tuple[int, str]:
             place = generator.choice([place for place, word in enumerate(words) if word in FILLERS])
-            return int(place), str(generator.choice([one for one in FILLERS if one != words[place]]))
+            return int(place), one_of(generator, [one for one in FILLERS if one != words[place]])
 
         return exchanged(items, self.symbols, change)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, one_of, some, unseen
 
 LETTERS = tuple("pqrs")
 DOT, B, END = ".", "b", "end"
@@ -62,7 +62,7 @@ class Count(BatteryTask):
 
         def change(words: list[str]) -> tuple[int, str]:
             place = int(generator.choice([place for place, word in enumerate(words) if word in LETTERS]))
-            return place, str(generator.choice([letter for letter in LETTERS if letter != words[place]]))
+            return place, one_of(generator, [letter for letter in LETTERS if letter != words[place]])
 
         return exchanged(items, self.symbols, change)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items
+from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, one_of
 
 LETTERS = tuple("abcdefgh")
 TENSES = ("past", "now", "future")
@@ -44,7 +44,7 @@ class Exceptions(BatteryTask):
         for stem in irregular:
             for tense in TENSES:
                 others = [ending for ending in ENDINGS if ending != rule[stem[0], tense]]
-                odd[stem, tense] = str(generator.choice(others))
+                odd[stem, tense] = one_of(generator, others)
         regular = {(stem, tense): rule[stem[0], tense] for stem in stems for tense in TENSES}
 
         def chosen(some: list[Stem], endings: dict[tuple[Stem, str], str]) -> Items:
@@ -70,7 +70,7 @@ class Exceptions(BatteryTask):
 
         def change(words: list[str]) -> tuple[int, str]:
             place = int(generator.integers(2, len(words) - 1))
-            return place, str(generator.choice([letter for letter in LETTERS if letter != words[place]]))
+            return place, one_of(generator, [letter for letter in LETTERS if letter != words[place]])
 
         return exchanged(items, self.symbols, change)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, items, one_of, some, unseen
 
 NUMBERS = ("0", "1", "2", "3")
 OPERATORS = ("+", "max", "min")
@@ -57,10 +57,10 @@ class Nested(BatteryTask):
 def _expression(generator: np.random.Generator, depth: int) -> list[str]:
     """Nested exactly so deep on one side, and at most so on the other."""
     if depth == 0:
-        return [str(generator.choice(NUMBERS))]
+        return [one_of(generator, NUMBERS)]
     deep, other = _expression(generator, depth - 1), _expression(generator, int(generator.integers(depth)))
     left, right = (deep, other) if generator.random() < 0.5 else (other, deep)
-    return [OPEN, *left, str(generator.choice(OPERATORS)), *right, CLOSE]
+    return [OPEN, *left, one_of(generator, OPERATORS), *right, CLOSE]
 
 
 def _line(expression: list[str]) -> Line:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
-from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, some, unseen
+from rote.examination.tasks.lines import BEGIN, Line, answered, exchanged, items, one_of, some, unseen
 
 KEYS = tuple("abcdef")
 VALUES = tuple("123456")
@@ -72,7 +72,7 @@ class Recall(BatteryTask):
         def change(words: list[str]) -> tuple[int, str]:
             ask = words.index(ASK)
             key = next(place for place in range(1, ask, 2) if words[place] not in words[ask:])
-            return key + 1, str(generator.choice([value for value in VALUES if value != words[key + 1]]))
+            return key + 1, one_of(generator, [value for value in VALUES if value != words[key + 1]])
 
         return exchanged(items, self.symbols, change)
 
@@ -80,7 +80,7 @@ class Recall(BatteryTask):
 def _line(generator: np.random.Generator, allowed: dict[str, list[str]], count: int) -> Line:
     """``count`` pairs, and all of their keys but one asked for."""
     keys = generator.permutation(KEYS)[:count].tolist()
-    bound = {key: str(generator.choice(allowed[key])) for key in keys}
+    bound = {key: one_of(generator, allowed[key]) for key in keys}
     asked = generator.permutation(keys)[:-1].tolist()
     words: Sequence[str] = [BEGIN, *(word for pair in bound.items() for word in pair), ASK, *asked]
     answers = {2 + 2 * count + place: bound[key] for place, key in enumerate(asked)}

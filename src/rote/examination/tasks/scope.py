@@ -11,6 +11,7 @@ from rote.examination.task import BatteryTask, Drawn, Integers, Items, battery
 from rote.examination.tasks.lines import BEGIN, Line, answered, items, some, unseen
 
 CLOSE = "}"
+KINDS = 2  # notes, and ways to move them
 TRAINED, DEEPEST, LONGEST = 3, 5, 58
 
 
@@ -24,14 +25,13 @@ class Scope(BatteryTask):
 
     name: ClassVar[str] = "scope"
     dimension: ClassVar = "nesting"
-    about: ClassVar[str] = "A note, moved by all scopes around it; new: nested four or five deep instead of one to three."
-    steps: ClassVar[int] = 800
-    chance: ClassVar[float] = 1 / 3
-    kinds: int = 3
+    about: ClassVar[str] = "A note, moved by all scopes around it; new: four or five deep instead of one to three."
+    steps: ClassVar[int] = 1000
+    chance: ClassVar[float] = 1 / KINDS
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        notes = [f"{note}" for note in range(self.kinds)]
+        notes = [str(note) for note in range(KINDS)]
         return (BEGIN, *notes, *(f"+{note}{{" for note in notes), CLOSE, *(f"={note}" for note in notes))
 
     def draw(self, seed: int) -> Drawn:
@@ -62,7 +62,7 @@ class Scope(BatteryTask):
                 elif word.endswith("{"):
                     around.append(int(word[1:-1]))
                 else:
-                    found[place] = f"={(int(word) + sum(around)) % self.kinds}"
+                    found[place] = f"={(int(word) + sum(around)) % KINDS}"
             return found
 
         return answered(items, self.symbols, move)
@@ -78,11 +78,11 @@ class Scope(BatteryTask):
     def _scope(self, generator: np.random.Generator, depth: int, moved: int) -> list[tuple[str, str]]:
         """Symbols with their answers: a note, a scope that is nested exactly so deep, a note, and sometimes another
         scope and a note; ``moved`` by what is around."""
-        shift = int(generator.integers(self.kinds))
+        shift = int(generator.integers(KINDS))
 
         def note() -> tuple[str, str]:
-            step = int(generator.integers(self.kinds))
-            return f"{step}", f"={(step + moved + shift) % self.kinds}"
+            step = int(generator.integers(KINDS))
+            return f"{step}", f"={(step + moved + shift) % KINDS}"
 
         inside = [note()]
         if depth > 1:
