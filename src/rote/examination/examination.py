@@ -13,6 +13,7 @@ from rote.examination.learners import Make, enter, learner, names_of
 from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, seconds_of, standard
 from rote.examination.profile import Profile, TaskProfile, task_profile
 from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, ReferenceMeasurement
+from rote.examination.references import kept_profile
 from rote.examination.task import battery
 from rote.laboratory import Laboratory
 from rote.laboratory.progress import Display
@@ -42,7 +43,8 @@ def examine(
     - make: the name of a registered cell or architecture, or a function from the size of a vocabulary to a module that
       maps tokens [batch, time] to logits [batch, time, vocabulary].
     - minutes: how long it may take, for each learner; what is left out for it is said in ``profile.plan``.
-    - against: learners that are examined in the same way, as references.
+    - against: learners to compare with. Of those that come with Rote the profiles are there; others are examined in
+      the same way.
     - tasks: names of the battery's tasks; by default all that fit into the time.
 
     What is trained is kept in the store, so that an examination that was stopped goes on where it was.
@@ -55,7 +57,8 @@ def examine(
             raise UsageError(f"{what!r} must be above 0. Got {value}.")
     wanted = _tasks(tasks)
     others = [other for other in names_of(against) if other != examined]
-    sizes = {one: check_learner(one) for one in (examined, *others)}
+    kept = {other: profile for other in others if (profile := kept_profile(other)) is not None}
+    sizes = {one: check_learner(one) for one in (examined, *others) if one not in kept}
     laboratory = Laboratory(
         store if isinstance(store, Store) else Store(store), workers=workers, cluster=cluster, device=device,
         display=display,
@@ -66,8 +69,8 @@ def examine(
         finished=_finished(laboratory.store, examined, wanted, range(first_seed, first_seed + seeds)),
         all_tasks=tasks is not None,
     )  # fmt: skip
-    profiles = [_Examination(laboratory, one, plan).profile(sizes[one]) for one in (*others, examined)]
-    *references, own = profiles
+    references = [kept.get(one) or _Examination(laboratory, one, plan).profile(sizes[one]) for one in others]
+    own = _Examination(laboratory, examined, plan).profile(sizes[examined])
     return Profile(name or own.name, own.parameters, own.tasks, own.plan, tuple(references))
 
 

@@ -1,0 +1,40 @@
+"""The profiles that come with Rote: known architectures at the standard budget, five seeds.
+
+    python benchmarks/profiles.py [NAME ...]
+
+Writes src/rote/data/profiles/NAME.json for each, and prints a table of all. What was trained before, in the store
+``rote-profiles``, is not trained again.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+import rote
+from rote.commands.examining import show_profile
+from rote.examination.references import FOLDER, kept_profiles
+from rote.laboratory.progress import Display
+
+NAMES = ("lstm", "gru", "elman", "transformer", "min_gru", "nested_lstm", "rg_lru", "s6")
+
+
+def main(names: list[str]) -> None:
+    console = Console(stderr=True)
+    FOLDER.mkdir(exist_ok=True)
+    for name in names or NAMES:
+        with Display(console) as display:
+            profile = rote.examine(name, minutes=600, seeds=5, against=(), store="rote-profiles", display=display)
+        profile.save(FOLDER / f"{name}.json")
+        show_profile(console, profile)
+    print(f"{'':14}{'index':>7}{'bits':>7}  rule; misled; not learned")
+    for profile in kept_profiles():
+        told = "; ".join(", ".join(profile.with_outcome(word)) or "-" for word in ("rule", "misled", "not learned"))
+        index = "" if profile.score is None else f"{profile.score.value:.2f}"
+        bits = "" if profile.bits is None else f"{profile.bits.value:,.0f}"
+        print(f"{profile.name:14}{index:>7}{bits:>7}  {told}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
