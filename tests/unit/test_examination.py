@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from rote.errors import UsageError
-from rote.examination import Profile, TaskProfile, battery
+from rote.examination import Profile, TaskProfile, battery, minimal_pairs
 from rote.examination.checks import check_learner
 from rote.examination.learners import PARAMETERS, enter, known_learners, learner
 from rote.examination.plan import RATES, equally_good, planned, rates_of
@@ -132,6 +132,48 @@ def test_the_cosine_rises_and_falls_to_its_share():
     middle = 5 + 95 / 2
     assert config.learning_rate_at(int(middle)) == pytest.approx(0.01 * (0.05 + 0.95 / 2), rel=0.03)
     assert not math.isnan(rates[-1])
+
+
+def knows_number(sentences: list[str]) -> list[float]:
+    """A language model that looks at the subject alone, and at nothing else."""
+    return [float(sentence.split()[1].endswith("s") != sentence.rstrip(".").endswith("s")) for sentence in sentences]
+
+
+def follows_the_last_noun(sentences: list[str]) -> list[float]:
+    return [float(sentence.split()[-2].endswith("s") != sentence.rstrip(".").endswith("s")) for sentence in sentences]
+
+
+def test_minimal_pairs_tell_a_rule_from_the_nearest_noun():
+    rule = {row["kind"]: row for row in minimal_pairs(knows_number).records()}
+    near = {row["kind"]: row for row in minimal_pairs(follows_the_last_noun).records()}
+    for depth in (0, 1, 2, 4):
+        kind = f"agreement, {depth} nouns between"
+        assert rule[kind]["right"] == 1.0
+        assert near[kind]["right"] == (0.0 if depth else 1.0)
+        assert near[kind]["outcome"] == ("misled" if depth else "rule")
+
+
+def test_pairs_of_ones_own_are_read_in_two_forms(tmp_path: Path):
+    lines = ['{"sentence_good": "a b", "sentence_bad": "b", "UID": "length"}', "long one\tshort\tother"]
+    (tmp_path / "pairs.txt").write_text("\n".join(lines))
+    table = minimal_pairs(lambda sentences: [float(len(sentence)) for sentence in sentences], tmp_path / "pairs.txt")
+    assert [(row["kind"], row["right"]) for row in table.records()] == [("length", 1.0), ("other", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("", "no pairs"), ("one", "Got 1 parts"), ("{x", "no JSON"), ('{"a": 1}', "sentence_good")]
+)
+def test_what_is_wrong_with_a_file_of_pairs_is_told_with_its_line(tmp_path: Path, text: str, told: str):
+    (tmp_path / "pairs.txt").write_text(text)
+    with pytest.raises(UsageError, match=told):
+        minimal_pairs(lambda sentences: [0.0 for _ in sentences], tmp_path / "pairs.txt")
+
+
+def test_a_score_of_another_shape_or_no_number_is_refused():
+    with pytest.raises(UsageError, match="one number for each"):
+        minimal_pairs(lambda sentences: [0.0])
+    with pytest.raises(UsageError, match="no finite number for 'The"):
+        minimal_pairs(lambda sentences: [math.nan for _ in sentences])
 
 
 class Tagger(nn.Module):

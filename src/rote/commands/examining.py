@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
@@ -49,6 +49,7 @@ class Examine:
       rote examine gru --minutes 3 --tasks lookup,parity --against ""
       rote examine my_model.py:make --against lstm,transformer --out profile.html
       rote examine package.module:make --json > profile.json
+      rote examine my_lm.py:score --language-model --pairs blimp.jsonl
     """
 
     model: Annotated[
@@ -58,6 +59,12 @@ class Examine:
     seeds: Annotated[int, option("N", "Random seeds: items and weights. Default: 5, fewer decide nothing.")] = 5
     tasks: Annotated[Maybe[str], option("NAME,...", "Only these tasks. Default: all that fit into the time.")] = None
     against: Annotated[str, option("NAME,...", "Models to compare with. Default: lstm,gru.")] = "lstm,gru"
+    language_model: Annotated[
+        bool, option(None, "MODEL scores sentences: it is trained already, and asked about minimal pairs.")
+    ] = False
+    pairs: Annotated[
+        Maybe[Path], option("FILE", "With --language-model: pairs of your own. Default: generated ones.")
+    ] = None
     out: Annotated[
         Maybe[Path], option("FILE", "Write a page (.html), a figure (.svg, .pdf, .png) or the profile (.json).")
     ] = None
@@ -73,6 +80,10 @@ class Examine:
         from rote.examination import examine, from_file
         from rote.laboratory import Display
 
+        if self.pairs is not None and not self.language_model:
+            raise UsageError("'--pairs' goes with --language-model.")
+        if self.language_model:
+            return self._pairs()
         if self.out is not None and self.out.suffix not in (".html", ".svg", ".pdf", ".png", ".json"):
             raise UsageError(f"'--out' must end in .html, .svg, .pdf, .png or .json. Got {str(self.out)!r}.")
         name = from_file(self.model) if ":" in self.model else self.model
@@ -91,6 +102,27 @@ class Examine:
             print_json(profile.to_plain())
         else:
             show_profile(out_console(), profile)
+        return 0
+
+    def _pairs(self) -> int:
+        """A trained language model: only the tests that need no training."""
+        from rote.commands.terminal import show_tables
+        from rote.examination import from_file, minimal_pairs
+        from rote.examination.learners import learners
+
+        given = {"--tasks": self.tasks, "--out": self.out}
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise UsageError(f"'{unused[0]}' does nothing with --language-model. Leave it out.")
+        if ":" not in self.model:
+            raise UsageError(
+                f"'--language-model' takes a function that scores sentences: my_lm.py:score. Got {self.model!r}."
+            )
+        score: Any = learners[from_file(self.model)]
+        table = minimal_pairs(score, self.pairs)
+        if self.json:
+            print_json(table.records())
+        else:
+            show_tables(out_console(), [table])
         return 0
 
 
