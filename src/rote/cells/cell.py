@@ -71,6 +71,7 @@ class Cell(nn.Module, ABC):
     recurrent_matrix: ClassVar[bool] = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
     whole_states: ClassVar[tuple[str, ...]] = ()  # never taken apart: denominators, stabilizers
     start_values: ClassVar[Mapping[str, float]] = {}  # of states that do not start from zero
+    taken_whole: ClassVar[str] = ""  # what no rule takes apart; the rule that takes everything apart is then refused
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from rote.cells.arithmetic import Arithmetic, Matrices, V, repeated, tiled
+from rote.cells.arithmetic import Arithmetic, Matrices, V, tiled
 from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.convolution import convolved, past_names, pushed
 from rote.cells.heads import heads_of
@@ -32,6 +32,7 @@ class DeltaCell(Cell):
     row_groups = ()
     gate_names: ClassVar[tuple[str, ...]] = ("write",)
     recurrent_matrix = False
+    taken_whole = "keys, queries and gates"
     weight_conv: Tensor
     norm_weight: Tensor
     weight_out: Tensor
@@ -67,17 +68,15 @@ class DeltaCell(Cell):
         q, k, v = a.pieces(convolved(a, qkv, past, self.weight_conv), [self.hidden_size] * 3)
         size, shape = self.matrices.rows, self.matrices
         q, k = (a.norm(a.silu(a.whole(value)), size, EPS, "length") for value in (q, k))
-        share = a.arrange(a.gate("write", a.whole(a.sigmoid(b))), repeated(size))
-        memory = self.kept(a, memory, rest)
-        change = a.product(share, a.silu(v) - a.read(k, memory, shape))
-        memory = a.settle(memory + a.outer(k, change, shape))
+        share = a.gate("write", a.whole(a.sigmoid(b)))
+        memory = a.settle(a.write(memory, self.kept(a, rest), k, a.silu(v), shape, share=share))
         y = a.norm(a.read(a.scale(q, size**-0.5), memory, shape), size, EPS)
         shown = self.shown(a, a.scale(y, tiled(self.heads).forward(self.norm_weight)), rest)
         return a.settle(a.linear(shown, self.weight_out)), memory, *pushed(qkv, past)
 
-    def kept(self, a: Arithmetic[V], memory: V, rest: list[V]) -> V:
-        """What a step begins with of the memory: all of it."""
-        return memory
+    def kept(self, a: Arithmetic[V], rest: list[V]) -> V | None:
+        """How much of the memory a step begins with: all of it."""
+        return None
 
     def shown(self, a: Arithmetic[V], y: V, rest: list[V]) -> V:
         """What is given out of what was read: all of it."""

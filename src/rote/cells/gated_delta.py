@@ -35,10 +35,8 @@ class GatedDeltaCell(DeltaCell):
         own: tuple[int, ...] = (self.heads,)
         return super().shapes() | {"a_log": own, "bias_step": own}
 
-    def kept(self, a: Arithmetic[V], memory: V, rest: list[V]) -> V:
-        step = a.whole(rest[0]) + a.constant(self.bias_step)
-        share = a.gate("forget", a.apply(decay, step, self.a_log))
-        return a.product(a.arrange(share, self.matrices.from_heads), memory)
+    def kept(self, a: Arithmetic[V], rest: list[V]) -> V:
+        return a.gate("forget", a.apply(decay, a.whole(rest[0]) + a.constant(self.bias_step), self.a_log))
 
     def shown(self, a: Arithmetic[V], y: V, rest: list[V]) -> V:
         return a.product(a.silu(a.readout_gate(rest[1])), y)

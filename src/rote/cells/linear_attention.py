@@ -30,6 +30,7 @@ class LinearAttentionCell(Cell):
     row_groups = (1, 1, 1, 1)
     gate_names = ("output",)
     recurrent_matrix = False
+    taken_whole = "keys and queries"
     state_names = ("hidden", "memory")
     decay_log: Tensor | None
     norm_weight: Tensor
@@ -56,9 +57,8 @@ class LinearAttentionCell(Cell):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         _, memory = state
         q, k, v, o = a.pieces(projected, [self.hidden_size] * 4)
-        if self.decay_log is not None:
-            memory = a.scale(memory, self.matrices.from_heads.forward(torch.exp(-torch.exp(self.decay_log))))
-        memory = a.settle(memory + a.outer(a.silu(a.whole(k)), a.silu(v), self.matrices))
+        kept = None if self.decay_log is None else a.whole(a.constant(torch.exp(-torch.exp(self.decay_log))))
+        memory = a.settle(a.write(memory, kept, a.silu(a.whole(k)), a.silu(v), self.matrices))
         y = a.norm(a.read(a.silu(a.whole(q)), memory, self.matrices), self.hidden_size, EPS)
         o = a.gate("output", a.sigmoid(a.readout_gate(o)))
         return a.settle(a.linear(a.product(o, a.scale(y, self.norm_weight)), self.weight_out)), memory

@@ -38,6 +38,7 @@ class MLSTMCell(Cell):
     row_groups = ()
     gate_names = ("input", "forget", "output")
     recurrent_matrix = False
+    taken_whole = "keys, queries, gates and the normalizer"
     state_names = ("hidden", "memory", "normalizer", "highest")
     whole_states = ("normalizer", "highest")
     bias_gates: Tensor
@@ -79,7 +80,7 @@ class MLSTMCell(Cell):
         highest = a.maximum(faded, i)
         kept, written = a.gate("forget", a.exp(faded - highest)), a.gate("input", a.exp(i - highest))
         k = a.product(a.arrange(written, repeated(shape.rows)), k)
-        memory = a.settle(a.product(a.arrange(kept, shape.from_heads), memory) + a.outer(k, v, shape))
+        memory = a.settle(a.write(memory, kept, k, v, shape))
         normalizer = a.product(a.arrange(kept, repeated(shape.rows)), normalizer) + k
         count = a.apply(torch.abs, a.arrange(a.product(q, normalizer), summed(shape.rows)))
         inverse = a.apply(over, a.maximum(count, a.exp(-highest)))

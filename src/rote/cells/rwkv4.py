@@ -30,6 +30,7 @@ class RWKV4Cell(Cell):
     row_groups = ()
     gate_names = ("input", "receptance")
     recurrent_matrix = False
+    taken_whole = "keys and the denominator"
     state_names = ("hidden", "numerator", "denominator", "highest", "last")
     whole_states = ("denominator", "highest")
     start_values = {"highest": -1e30}  # noqa: RUF012

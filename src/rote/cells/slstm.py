@@ -31,6 +31,7 @@ class SLSTMCell(Cell):
     row_groups = ()
     gate_names = ("input", "forget", "candidate", "output")
     recurrent_matrix = False  # none that is called weight_hh
+    taken_whole = "the exponential gates and the normalizer"
     whole_states = ("normalizer", "highest")
     start_values = {"highest": -1e30}  # noqa: RUF012
     weight_conv: Tensor

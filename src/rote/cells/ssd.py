@@ -34,6 +34,7 @@ class SSDCell(Cell):
     row_groups = ()
     gate_names = ("forget",)
     recurrent_matrix = False
+    taken_whole = "the length of a step, what it keeps, B and C"
     weight_conv: Tensor
     bias_conv: Tensor
     a_log: Tensor
@@ -82,9 +83,8 @@ class SSDCell(Cell):
         by_head, size = tiled(self.heads // self.groups, self.groups), self.matrices.columns
         u, (b, c) = a.silu(x), (a.arrange(a.silu(a.whole(value)), by_head) for value in (b, c))
         p = a.whole(s) + a.constant(self.bias_step)
-        kept = a.arrange(a.gate("forget", a.apply(decay, p, self.a_log)), self.matrices.from_heads)
-        written = a.outer(b, a.product(a.arrange(a.softplus(p), repeated(size)), u), self.matrices)
-        memory = a.settle(a.product(kept, memory) + written)
+        kept, length = a.gate("forget", a.apply(decay, p, self.a_log)), a.arrange(a.softplus(p), repeated(size))
+        memory = a.settle(a.write(memory, kept, b, a.product(length, u), self.matrices))
         y = a.read(c, memory, self.matrices) + a.scale(u, repeated(size).forward(self.skip))
         shown = a.norm(a.product(a.silu(a.readout_gate(z)), y), self.inner, EPS)
         hidden = a.settle(a.linear(a.scale(shown, self.norm_weight), self.weight_out))
