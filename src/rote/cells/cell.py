@@ -34,7 +34,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from rote.cells.arithmetic import Arithmetic, V
+from rote.cells.arithmetic import Arithmetic, Plain, V
 from rote.config import one_of
 from rote.errors import UnknownNameError, UsageError
 from rote.registry import Registry
@@ -174,6 +174,14 @@ class Cell(nn.Module, ABC):
     @abstractmethod
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         """The next state from the projected input and the state, in the operations of ``a`` only."""
+
+    def over_time(
+        self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        """All steps at once in a way of the cell's own: what it gives at every step [*lead, batch, time, unit], zero
+        where ``mask`` is false, and the states where each row ends. None if it has none; see ``rote.cells.over_time``.
+        """
+        return None
 
     def initialize(self, how: Initialization) -> None:
         one_of("scheme", how.scheme, ("torch", "glorot", "uniform"))
