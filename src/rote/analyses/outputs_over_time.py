@@ -54,7 +54,7 @@ def values_over_time(
     """``seeds``: the gradient of each output with respect to its own step of the top layer; ``measure``: one number
     [output, batch, time] for each gradient [output, batch, time, input] of the first steps."""
     time, batch, _ = seeds.shape
-    widest = max(recurrent.output_size, *(len(cell.weight_ih) for cell in recurrent.all_cells()))
+    widest = max(recurrent.output_size, *(len(cell.input_matrix) for cell in recurrent.all_cells()))
     count = max(FEWEST, NUMBERS // (batch * time * widest))
     values = seeds.new_zeros(batch, time, time)
     for first in range(0, time, count):

@@ -1,7 +1,7 @@
 """Recurrent units that can be taken apart, one per file, and layers of them."""
 
 from rote.cells.adapt import as_recurrent
-from rote.cells.arithmetic import Arithmetic, Plain, repeated, summed, tiled
+from rote.cells.arithmetic import Arithmetic, Matrices, Plain, centered, repeated, summed, tiled
 from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.elman import ElmanCell
 from rote.cells.fused import State
@@ -25,6 +25,7 @@ __all__ = [
     "Initialization",
     "LRUCell",
     "LSTMCell",
+    "Matrices",
     "MinGRUCell",
     "MinLSTMCell",
     "NestedLSTMCell",
@@ -38,6 +39,7 @@ __all__ = [
     "Unrolled",
     "as_recurrent",
     "cells",
+    "centered",
     "mask_of",
     "repeated",
     "run_stacked",

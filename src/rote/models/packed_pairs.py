@@ -157,7 +157,7 @@ def run_ragged(
     state = cell.zero_state(len(tokens), sizes[0])
     if start is not None:
         state = tuple(start for _ in with_equal_states(cell).state_names)
-    projected = a.linear(symbols, cell.weight_ih)
+    projected = cell.enter(a, symbols)
     entries = tokens + torch.arange(len(tokens), device=tokens.device)[:, None] * symbols.shape[1]
     written_out = _written_out(cell)
     if written_out is not None:
