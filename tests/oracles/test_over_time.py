@@ -24,6 +24,10 @@ KINDS: dict[str, Any] = {
     "s6": lambda i, h: cells["s6"](i, h, state_size=3),
     "own": OwnMinGRU,
     "wide": WideCell,
+    "attention": lambda i, h: cells["attention"](i, h, heads=2, longest=4),
+    "block of s6": lambda i, h: cells["block"](i, h, options={"state_size": 2}, mlp=3),
+    "block of attention": lambda i, h: cells["block"](i, h, mixer="attention", norm="layer", mlp=3, sided=False),
+    "convolved block": lambda i, h: cells["block"](i, h, mixer="min_gru", conv=3, gate=True),
 }
 
 
@@ -117,7 +121,7 @@ def test_a_layer_computes_and_learns_what_its_steps_do(kind: str, reverse: bool,
     states = [tuple(torch.randn_like(part, requires_grad=True) for part in one) for one in layer.zero_states(BATCH)]
     lengths = torch.tensor([11, 1, 6]) if ragged else None
     mask = None if lengths is None else torch.arange(11) < lengths[:, None]
-    assert run_over_time(cell, Plain(), cell.project(inputs), states[int(reverse)]) is not None
+    assert hidden_over_time(cell, Plain(), cell.project(inputs), states[int(reverse)], mask) is not None
     output, ends = layer(inputs, lengths=lengths, initial=states)
     side = slice(HIDDEN, None) if reverse else slice(HIDDEN)
     ours = [output[..., side], *ends[int(reverse)]]
@@ -138,8 +142,8 @@ def test_replicas_compute_and_learn_alike(kind: str) -> None:
     stacked, inputs = stack(alone), torch.randn(2, BATCH, 7, INPUT, dtype=torch.float64)
     start = stacked.zero_state(2, BATCH)
     projected = torch.einsum("rbti,roi->rbto", inputs, stacked.weight_ih)
-    assert run_over_time(stacked, Stacked(), projected, start) is not None
     mask = torch.arange(7) < torch.tensor([[7, 2, 5], [1, 7, 3]])[..., None]
+    assert hidden_over_time(stacked, Stacked(), projected, start, mask) is not None
     hidden, ends = run_stacked(stacked, inputs, mask=mask)
     torch.stack([hidden.square().sum(), *(end.sin().sum() for end in ends)]).sum().backward()
     for index, cell in enumerate(alone):

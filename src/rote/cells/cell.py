@@ -64,13 +64,13 @@ class Cell(nn.Module, ABC):
     """
 
     row_groups: ClassVar[tuple[int, ...]]
-    gate_names: ClassVar[tuple[str, ...]]
+    gate_names: tuple[str, ...]
     state_names: tuple[str, ...] = ("hidden",)
     forget_rows: ClassVar[int | None] = None  # which group of hidden_size rows is the forget gate
     gate_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
-    recurrent_matrix: ClassVar[bool] = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
-    whole_states: ClassVar[tuple[str, ...]] = ()  # never taken apart: denominators, stabilizers
-    start_values: ClassVar[Mapping[str, float]] = {}  # of states that do not start from zero
+    recurrent_matrix: bool = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
+    whole_states: tuple[str, ...] = ()  # never taken apart: denominators, stabilizers
+    start_values: Mapping[str, float] = {}  # of states that do not start from zero
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name
 
