@@ -2,6 +2,8 @@
 
 from rote.cells.adapt import as_recurrent
 from rote.cells.arithmetic import Arithmetic, Matrices, Plain, centered, repeated, summed, tiled
+from rote.cells.attention import AttentionCell
+from rote.cells.block import Block
 from rote.cells.cell import Cell, Initialization, cells
 from rote.cells.delta import DeltaCell
 from rote.cells.elman import ElmanCell
@@ -26,6 +28,8 @@ from rote.cells.stacked import Stacked, run_stacked, stack, stacked_linear, unst
 
 __all__ = [
     "Arithmetic",
+    "AttentionCell",
+    "Block",
     "Cell",
     "DeltaCell",
     "ElmanCell",

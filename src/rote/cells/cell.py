@@ -36,7 +36,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from rote.cells.arithmetic import Arithmetic, V
+from rote.cells.arithmetic import Arithmetic, Plain, V
 from rote.config import one_of
 from rote.errors import UnknownNameError, UsageError
 from rote.registry import Registry
@@ -64,14 +64,14 @@ class Cell(nn.Module, ABC):
     """
 
     row_groups: ClassVar[tuple[int, ...]]
-    gate_names: ClassVar[tuple[str, ...]]
+    gate_names: tuple[str, ...]
     state_names: tuple[str, ...] = ("hidden",)
     forget_rows: ClassVar[int | None] = None  # which group of hidden_size rows is the forget gate
     gate_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
-    recurrent_matrix: ClassVar[bool] = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
-    whole_states: ClassVar[tuple[str, ...]] = ()  # never taken apart: denominators, stabilizers
-    start_values: ClassVar[Mapping[str, float]] = {}  # of states that do not start from zero
-    taken_whole: ClassVar[str] = ""  # what no rule takes apart; the rule that takes everything apart is then refused
+    recurrent_matrix: bool = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
+    whole_states: tuple[str, ...] = ()  # never taken apart: denominators, stabilizers
+    start_values: Mapping[str, float] = {}  # of states that do not start from zero
+    taken_whole: str = ""  # what no rule takes apart; the rule that takes everything apart is then refused
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name
 
@@ -193,6 +193,14 @@ class Cell(nn.Module, ABC):
     @abstractmethod
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         """The next state from the projected input and the state, in the operations of ``a`` only."""
+
+    def over_time(
+        self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        """All steps at once in a way of the cell's own: what it gives at every step [*lead, batch, time, unit], zero
+        where ``mask`` is false, and the states where each row ends. None if it has none; see ``rote.cells.over_time``.
+        """
+        return None
 
     def initialize(self, how: Initialization) -> None:
         one_of("scheme", how.scheme, ("torch", "glorot", "uniform"))

@@ -11,8 +11,6 @@ memory: parts of it are longer, and parts of the state would grow at every step.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
@@ -30,7 +28,7 @@ class DeltaCell(Cell):
     """Delta rule of DeltaNet: what is written at a place replaces what was there."""
 
     row_groups = ()
-    gate_names: ClassVar[tuple[str, ...]] = ("write",)
+    gate_names: tuple[str, ...] = ("write",)
     recurrent_matrix = False
     taken_whole = "keys, queries and gates"
     weight_conv: Tensor

@@ -23,6 +23,7 @@ from rote.cells.matrix_memory import Chunks, write_over_time
 from rote.cells.scan import scan
 
 Number = Tensor | float
+PRECISE = (torch.float32, torch.float64)
 
 
 @dataclass
@@ -211,7 +212,7 @@ class OverTime(Arithmetic[Series]):
 def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tensor]) -> list[Tensor | Chunks] | None:
     """Every state at every step, [*lead, batch, time, unit], from the projected inputs [*lead, batch, time, row]; None
     if this cell has to go step by step."""
-    if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in (torch.float32, torch.float64):
+    if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in PRECISE:
         return None
     given, found = Series(projected.flatten(-3, -2)), dict[int, Tensor]()
     while True:
@@ -236,6 +237,19 @@ def dry_step(cell: Cell) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
     given = Series(cell.project(start[0].new_zeros(1, cell.input_size)))
     new = cell.step(OverTime(Plain(), start, 1), given, tuple(map(Series, start)))
     return start, [_tensor(value) for value in new]
+
+
+def hidden_over_time(
+    cell: Cell, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
+) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    """What a cell gives at every step, zero where a row has ended, and its states where each row ends; None if it has
+    to go step by step."""
+    if projected.shape[-2] and projected.dtype in PRECISE:
+        found = cell.over_time(a, projected, start, mask)
+        if found is not None:
+            return found
+    series = run_over_time(cell, a, projected, start)
+    return None if series is None else ended(series, mask, start)
 
 
 def ended(

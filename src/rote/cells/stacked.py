@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from rote.cells.arithmetic import Plain
 from rote.cells.cell import Cell
 from rote.cells.fused import State
-from rote.cells.over_time import ended, run_over_time
+from rote.cells.over_time import hidden_over_time
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
@@ -177,9 +177,9 @@ def run_stacked(
     replicas, batch, time, _ = inputs.shape
     state = cell.zero_state(replicas, batch) if state is None else state
     projected = cell.enter(a, inputs.flatten(1, 2)).view(replicas, batch, time, -1)
-    series = run_over_time(cell, a, projected, state)
-    if series is not None:
-        return ended(series, mask, state)
+    found = hidden_over_time(cell, a, projected, state, mask)
+    if found is not None:
+        return found
     hidden = []
     for t, now in enumerate(projected.unbind(2)):  # whose gradients are put together once, not added at every step
         new = cell.step(a, now, state)

@@ -265,8 +265,8 @@ def gradients(model: SequenceModel, windows: Windows, rules: int) -> list[Row]:
 
 
 def _parts(model: SequenceModel, windows: Windows, bias: BiasRule) -> Parts:
-    """At the two steps that are read. The rule is the published one: that its parts grow on some networks is told; cells
-    that refuse it are taken apart with their gates whole."""
+    """At the two steps that are read. The rule is the published one: that its parts grow on some networks is told;
+    cells that refuse it are taken apart with their gates whole."""
     gates: Gates = "whole" if model.recurrent.cell(0).taken_whole else "parts"
     read = slice(BEFORE, None)
     return decompose(model, windows.tokens, windows.spans, at=read, rules="murdoch2018", bias=bias, gates=gates)
