@@ -258,7 +258,7 @@ def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tenso
             return None  # a state is not what it was taken for
         known = _known(run, new, found)
         matrices = {k: value.chunks for k, value in enumerate(new) if isinstance(value, Memory) and value.state == k}
-        if all(value.known or k in matrices for k, value in enumerate(new)):
+        if len(known.keys() | matrices.keys()) == len(new):
             return [matrices.get(k) or run.by_time(known[k], start[k]) for k in range(len(start))]
         if len(known) == len(found):
             return None
