@@ -37,6 +37,10 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "peephole_lstm": [{}, {"proj_size": 1}],
     "rg_lru": [{}, {"width": 2}],
     "s6": [{"state_size": 2}],
+    "delta": [{"width": 2}],
+    "gated_delta": [{"width": 2}],
+    "slstm": [{"width": 2}],
+    "ssd": [{"state_size": 2, "width": 2}],
 }
 
 

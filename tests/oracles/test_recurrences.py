@@ -283,6 +283,8 @@ def test_the_parts_of_trained_networks_sum_to_the_state_and_do_not_grow(name: st
     tokens = torch.randint(7, (2, LONG), generator=torch.Generator().manual_seed(8))
     hidden = rote.trace(SequenceModel(model.recurrent, model.embedding), tokens).logits
     for rules in RULES:
+        if cells[name].taken_whole and rules == {"rules": "murdoch2018", "gates": "parts"}:
+            continue
         parts = rote.decompose(model, tokens, [(0, 3), (20, 20), (LONG - 24, LONG - 1)], **rules)
         total = parts.relevant + parts.irrelevant + (0 if parts.reference is None else parts.reference[:, None])
         torch.testing.assert_close(total, hidden[:, None].expand_as(total), rtol=0, atol=1e-11)

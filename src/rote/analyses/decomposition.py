@@ -26,7 +26,7 @@ from rote.analyses.propagation import Question, States, decomposed_states
 from rote.analyses.reference_parts import measured_error
 from rote.analyses.result import MeasuredLater, OverTokens, analyses, needs, rows_of
 from rote.analyses.spans import contiguous_spans, span_masks
-from rote.analyses.splitting import PRESETS, Bias, Gates, Interactions, Linearization, Rules
+from rote.analyses.splitting import PRESETS, Bias, Gates, Interactions, Linearization, Rules, refuse_parts
 from rote.config import one_of
 from rote.errors import UsageError
 from rote.models.readout import linear_part, normed_part
@@ -249,6 +249,7 @@ def decompose(
     model = as_model(model, "decompose")
     inputs = check_inputs(model, tokens, lengths)
     chosen = rules_of(rules, bias, interactions, linearization, output_gate, gates)
+    refuse_parts(chosen, model.recurrent.all_cells())
     inside = span_masks(spans, inputs.batch, inputs.time, inputs.vectors.device)
     steps = _steps(at, inputs.time).to(inputs.vectors.device)
     start = check_initial(model, inputs, initial)

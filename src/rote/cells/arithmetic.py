@@ -201,6 +201,19 @@ class Arithmetic(Protocol[V]):
         found = self.product(self.arrange(rows, shape.from_rows), memory)
         return self.arrange(found, shape.from_columns.transposed)
 
+    def write(self, memory: V, kept: V | None, rows: V, columns: V, shape: Matrices, *, share: V | None = None) -> V:
+        """``kept * memory + rows columns^T``, with a number for each head in ``kept``.
+
+        By the delta rule ``share``, a number for each head, of the difference between ``columns`` and what the memory
+        holds at the place ``rows`` is written.
+        """
+        if kept is not None:
+            memory = self.product(self.arrange(kept, shape.from_heads), memory)
+        if share is not None:
+            difference = columns - self.read(rows, memory, shape)
+            columns = self.product(self.arrange(share, repeated(shape.columns)), difference)
+        return memory + self.outer(rows, columns, shape)
+
     def within_heads(self, value: V, weight: Tensor, heads: int) -> V:
         """``linear`` by a matrix whose blocks, [head * row, column], act on one head each."""
         if heads == 1:

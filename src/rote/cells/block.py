@@ -71,7 +71,7 @@ class Block(Cell):
         self.outward = gate or inner.output_size != self.hidden_size
         self.gate_names, self.recurrent_matrix = inner.gate_names, inner.recurrent_matrix
         self.state_names = ("hidden", *map(_of_mixer, inner.state_names), *(f"past_{ago}" for ago in range(1, conv)))
-        self.whole_states = tuple(map(_of_mixer, inner.whole_states))
+        self.whole_states, self.taken_whole = tuple(map(_of_mixer, inner.whole_states)), inner.taken_whole
         self.start_values = {_of_mixer(name): value for name, value in inner.start_values.items()}
 
     def _made(self, initialization: Initialization | None) -> Cell:

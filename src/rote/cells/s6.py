@@ -40,6 +40,7 @@ class S6Cell(Cell):
     row_groups = (EXPAND, EXPAND)
     gate_names = ("forget",)
     recurrent_matrix = False
+    taken_whole = "the length of a step, what it keeps, B and C"
     weight_conv: Tensor
     bias_conv: Tensor
     weight_select: Tensor

@@ -186,6 +186,10 @@ def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
     whole: list[dict[str, Any]] = [
         {"rules": rules, "gates": "whole"} for rules in ("shapley", "murdoch2018", "gcd2019")
     ]
+    if any(cell.taken_whole for cell in model.recurrent.all_cells()):
+        single = [rules for rules in single if rules["interactions"] != "relevant"]
+    if model.recurrent.layers > 1:  # what goes from layer to layer is the same by every rule
+        single = single[:1] + single[-1:]
     for rules in ({"rules": "shapley", "gates": "parts"}, *whole, *single):
         parts = decompose(model, inputs, spans, lengths=LENGTHS, **rules)
         said = ", ".join(f"{name}={value!r}" for name, value in rules.items())
