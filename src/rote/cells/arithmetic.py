@@ -214,6 +214,14 @@ class Arithmetic(Protocol[V]):
             columns = self.product(self.arrange(share, repeated(shape.columns)), difference)
         return memory + self.outer(rows, columns, shape)
 
+    def convolve(self, newest: V, past: Sequence[V], weight: Tensor) -> V:
+        """A causal convolution, one kernel for each unit: ``weight`` [unit, width] has its newest input last, ``past``
+        is the inputs before, the newest of them first, which are states of the cell (``pushed``)."""
+        total = self.scale(newest, weight[..., -1])
+        for ago, earlier in enumerate(past, start=2):
+            total = total + self.scale(earlier, weight[..., -ago])
+        return total
+
     def within_heads(self, value: V, weight: Tensor, heads: int) -> V:
         """``linear`` by a matrix whose blocks, [head * row, column], act on one head each."""
         if heads == 1:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, Matrices, V, tiled
 from rote.cells.cell import Cell, Initialization, cells
-from rote.cells.convolution import convolved, past_names, pushed
+from rote.cells.convolution import past_names, pushed
 from rote.cells.heads import heads_of
 from rote.errors import UsageError
 
@@ -63,7 +63,7 @@ class DeltaCell(Cell):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         _, memory, *past = state
         qkv, b, *rest = a.pieces(projected, self.row_sizes)
-        q, k, v = a.pieces(convolved(a, qkv, past, self.weight_conv), [self.hidden_size] * 3)
+        q, k, v = a.pieces(a.convolve(qkv, past, self.weight_conv), [self.hidden_size] * 3)
         size, shape = self.matrices.rows, self.matrices
         q, k = (a.norm(a.silu(a.whole(value)), size, EPS, "length") for value in (q, k))
         share = a.gate("write", a.whole(a.sigmoid(b)))

@@ -20,7 +20,7 @@ from rote.cells.arithmetic import Matrices
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-STEPS = 32  # of a chunk
+STEPS = 16  # of a chunk
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ way: it goes step by step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.functional import conv1d
 
 from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, NoTensor, Plain, check_elementwise
 from rote.cells.cell import Cell
@@ -23,6 +24,7 @@ from rote.cells.matrix_memory import Chunks, write_over_time
 from rote.cells.scan import scan
 
 Number = Tensor | float
+Made = tuple[Tensor, "Series"]  # what an operation was given, and what it gave
 PRECISE = (torch.float32, torch.float64)
 
 
@@ -33,6 +35,7 @@ class Series(NoTensor):
     offset: Number
     slopes: dict[int, Number] = field(default_factory=dict)
     lost: bool = False
+    old: int | None = None  # the state that this is, as it was before the step
 
     @property
     def known(self) -> bool:
@@ -81,12 +84,25 @@ class Highest(Series):
 class OverTime(Arithmetic[Series]):
     """The arithmetic of ``Series``, with the products of ``plain``; values are [*lead, batch * time, unit]."""
 
-    def __init__(self, plain: Plain, starts: Sequence[Tensor], time: int) -> None:
+    def __init__(self, plain: Plain, starts: Sequence[Tensor], time: int, made: dict[int, Made] | None = None) -> None:
         self.plain, self.starts, self.time = plain, starts, time
         self.solved: dict[int, Tensor] = {}
+        self.registers: list[tuple[list[int], Series]] = []  # states that hold the last inputs of a convolution
+        self._made: dict[int, Made] = {} if made is None else made
+        self._place = 0
 
     def linear(self, value: Series, weight: Tensor) -> Series:
-        return Series(self.plain.linear(_tensor(value), weight)) if value.known else LOST
+        if not value.known:
+            self._place += 1
+            return LOST
+        return self._once(_tensor(value), lambda given: self.plain.linear(given, weight))
+
+    def _once(self, given: Tensor, make: Callable[[Tensor], Tensor]) -> Series:
+        """What an earlier run of the step has made at this place, if it was given the same."""
+        self._place += 1
+        if self._place not in self._made or self._made[self._place][0] is not given:
+            self._made[self._place] = (given, Series(make(given)))
+        return self._made[self._place][1]
 
     def constant(self, bias: Tensor) -> Series:
         return Series(self.plain.constant(bias))
@@ -108,6 +124,22 @@ class OverTime(Arithmetic[Series]):
             return LOST
         given = _tensor(value)
         return Series(check_elementwise(function, given, self.plain.apply(function, given, *weights)))
+
+    def convolve(self, newest: Series, past: Sequence[Series], weight: Tensor) -> Series:
+        chain = [value.old for value in past if value.old is not None]
+        if not newest.known or not past or len(chain) < len(past):
+            self._place += 1
+            return super().convolve(newest, past, weight)
+        self.registers.append((chain, newest))
+        return self._once(_tensor(newest), lambda given: self._convolved(given, chain, weight))
+
+    def _convolved(self, given: Tensor, chain: Sequence[int], weight: Tensor) -> Tensor:
+        begin = torch.stack([self.starts[state] for state in reversed(chain)], -2)
+        series = torch.cat([begin, self.apart(given, begin[..., 0, :])], -2).mT  # [*lead, batch, unit, time]
+        units = series.movedim(-3, 0).flatten(1, -2)
+        kernels = weight.reshape(units.shape[1], 1, -1)
+        found = conv1d(units, kernels, groups=len(kernels)).unflatten(1, (*series.shape[:-3], series.shape[-2]))
+        return self._flat(found.movedim(0, -3).mT)
 
     def product(self, gate: Series, source: Series) -> Series:
         known, other = (gate, source) if gate.known else (source, gate)
@@ -214,13 +246,16 @@ def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tenso
     if this cell has to go step by step."""
     if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in PRECISE:
         return None
-    given, found = Series(projected.flatten(-3, -2)), dict[int, Tensor]()
+    given, found, made = Series(projected.flatten(-3, -2)), dict[int, Tensor](), dict[int, Made]()
     while True:
-        run = OverTime(a, start, projected.shape[-2])
-        olds = [Series(run.earlier(k, found[k])) if k in found else Series(0.0, {k: 1.0}) for k in range(len(start))]
+        run = OverTime(a, start, projected.shape[-2], made)
+        olds = [
+            Series(run.earlier(k, found[k]), old=k) if k in found else Series(0.0, {k: 1.0}, old=k)
+            for k in range(len(start))
+        ]
         new = cell.step(run, given, tuple(olds))
-        if any(new[k].offset is not series for k, series in run.solved.items()):
-            return None  # what was settled is not the state that it was taken for
+        if any(new[k].offset is not series for k, series in run.solved.items()) or not _pushed_on(run, new):
+            return None  # a state is not what it was taken for
         known = _known(run, new, found)
         matrices = {k: value.chunks for k, value in enumerate(new) if isinstance(value, Memory) and value.state == k}
         if all(value.known or k in matrices for k, value in enumerate(new)):
@@ -327,6 +362,15 @@ def _old_state(value: Series) -> int | None:
         return None
     ((state, slope),) = value.slopes.items()
     return state if isinstance(slope, float) and slope == 1.0 else None
+
+
+def _pushed_on(run: OverTime, new: Sequence[Series]) -> bool:
+    """Whether the states of every convolution are its inputs, each taking over from the one before it."""
+    for chain, newest in run.registers:
+        behind = [new[state].old for state in chain[1:]]
+        if new[chain[0]].offset is not newest.offset or behind != chain[:-1]:
+            return False
+    return True
 
 
 def _tensor(value: Series) -> Tensor:

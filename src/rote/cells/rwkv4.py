@@ -62,7 +62,7 @@ class RWKV4Cell(Cell):
         _, numerator, denominator, highest, last = state
 
         def mixed(share: Tensor, weight: Tensor) -> V:
-            return a.linear(a.scale(projected, share) + a.scale(last, 1 - share), weight)
+            return a.linear(a.convolve(projected, [last], torch.stack([1 - share, share], -1)), weight)
 
         k, v = a.whole(mixed(self.mix_key, self.weight_key)), mixed(self.mix_value, self.weight_value)
         r = a.sigmoid(a.readout_gate(mixed(self.mix_receptance, self.weight_receptance)))

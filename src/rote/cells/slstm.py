@@ -17,7 +17,7 @@ from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V
 from rote.cells.cell import Cell, Initialization, cells
-from rote.cells.convolution import convolved, past_names, pushed
+from rote.cells.convolution import past_names, pushed
 from rote.cells.heads import heads_of
 from rote.errors import UsageError
 
@@ -67,7 +67,7 @@ class SLSTMCell(Cell):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         _, y, c, normalizer, highest, *past = state
         units = self.hidden_size
-        u = a.silu(convolved(a, projected, past, self.weight_conv, self.bias_conv))
+        u = a.silu(a.convolve(projected, past, self.weight_conv) + a.constant(self.bias_conv))
         i, f = a.pieces(a.linear(a.whole(u), self.weight_gates), [units] * 2)
         z, o = a.pieces(a.linear(projected, self.weight_values), [units] * 2)
         biases = a.pieces(a.constant(self.bias_units), [units] * 4)

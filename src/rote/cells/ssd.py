@@ -19,7 +19,7 @@ from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, Matrices, V, repeated, tiled
 from rote.cells.cell import Cell, Initialization, cells
-from rote.cells.convolution import convolved, past_names, pushed
+from rote.cells.convolution import past_names, pushed
 from rote.cells.heads import heads_of
 from rote.cells.s6 import EXPAND, decay
 from rote.errors import UsageError
@@ -78,7 +78,7 @@ class SSDCell(Cell):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         _, memory, *past = state
         z, newest, s = a.pieces(projected, [self.inner, self.convolved_size, self.heads])
-        conv = convolved(a, newest, past, self.weight_conv, self.bias_conv)
+        conv = a.convolve(newest, past, self.weight_conv) + a.constant(self.bias_conv)
         x, b, c = a.pieces(conv, [self.inner, *[self.groups * self.state_size] * 2])
         by_head, size = tiled(self.heads // self.groups, self.groups), self.matrices.columns
         u, (b, c) = a.silu(x), (a.arrange(a.silu(a.whole(value)), by_head) for value in (b, c))
