@@ -18,8 +18,9 @@ from rote.models.sequence import SequenceModel
 @st.composite
 def questions(draw: st.DrawFn, *, directions: bool = True) -> tuple[SequenceModel, Tensor, list[int], Tensor]:
     """A model, tokens, lengths and masks of any sets of positions, also of none."""
-    name = draw(st.sampled_from(sorted(cells)))
-    options: dict[str, Any] = {}
+    # The published rule is refused on those that use something whole.
+    name = draw(st.sampled_from([name for name in sorted(cells) if not cells[name].taken_whole]))
+    options: dict[str, Any] = {"mixer": "min_gru", "mlp": 3} if name == "block" else {}
     if name == "gru":
         options["reset"] = draw(st.sampled_from(["after", "before"]))
     if name == "nested_lstm":

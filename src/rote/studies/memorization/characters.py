@@ -28,6 +28,7 @@ from rote.tasks.alphabet import numbers
 from rote.tasks.text_files import load_text
 
 SEED, STEPS, BATCH, WINDOW, RATE = 0, 2000, 16, 96, 0.005
+READ = 200  # characters of a window in the test
 TESTED = 34_000  # characters at the end, which no model has seen
 LICENSE = "Learned from works in the public domain; the weights come under the license of the package."
 
@@ -56,9 +57,9 @@ def learn(model: SequenceModel, text: Tensor, steps: int = STEPS) -> None:
 
 
 @torch.no_grad()
-def tested(model: SequenceModel, text: Tensor, window: int = 200) -> float:
-    """Bits for each character but the first of every window."""
-    rows = text[: len(text) // window * window].view(-1, window)
+def bits(model: SequenceModel, text: Tensor) -> float:
+    """For each character but the first of every window."""
+    rows = text[: len(text) // READ * READ].view(-1, READ)
     loss = cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
     return float(loss) / math.log(2)
 
@@ -77,7 +78,7 @@ def make(name: str, out: Path, steps: int = STEPS) -> dict[str, Any]:
         "data": {"text": "bundled text", "sha256": digest, "learned": len(learned), "tested": len(kept)},
         "environment": installed(),
         "seconds": time.perf_counter() - begun,
-        "test": {"bits_per_character": tested(model.eval(), kept)},
+        "test": {"bits_per_character": bits(model.eval(), kept)},
         "license": LICENSE,
     }
     out.mkdir(parents=True, exist_ok=True)
