@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,16 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import rote
-from rote.cells import AttentionCell, Block, Cell, Recurrent, unroll
+from rote.cells import AttentionCell, Block, Recurrent, unroll
 from rote.errors import UsageError
 from rote.models import BlocksConfig, Readout, SequenceModel
-from rote.testing import check_cell
 
 UNITS, TIME, BATCH = 6, 9, 2
-KINDS: dict[str, Callable[[int, int], Cell]] = {
-    "everything": lambda i, h: Block(i, h, mixer="min_gru", conv=3, gate=True, mlp=5, size=3),
-    "transformer": lambda i, h: Block(i, h, mixer="attention", norm="layer", mlp=5, options={"longest": 3, "heads": 2}),
-}
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
@@ -32,11 +26,6 @@ def spread(module: nn.Module) -> None:
     with torch.no_grad():
         for index, weight in enumerate(module.parameters()):
             weight.copy_(0.5 * drawn(*weight.shape, seed=index))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_blocks_keep_what_every_analysis_needs(kind: str) -> None:
-    check_cell(KINDS[kind])
 
 
 def test_a_block_is_norm_convolution_mixer_gate_sum_and_mlp_of_torch() -> None:

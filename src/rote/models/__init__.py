@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rote.models.mlp import StackedMLP
     from rote.models.readout import Readout
     from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
+    from rote.models.saved_characters import characters_record, load_characters
     from rote.models.sequence import SequenceModel
     from rote.models.settings import (
         AutocompleteConfig,
@@ -69,7 +70,9 @@ __all__ = [
     "architectures",
     "autocomplete_record",
     "capabilities_of",
+    "characters_record",
     "load_autocomplete",
+    "load_characters",
     "save_autocomplete",
 ]
 __getattr__ = lazily(
@@ -106,7 +109,9 @@ __getattr__ = lazily(
         "architectures": "architecture",
         "capabilities_of": "capabilities",
         "autocomplete_record": "saved_autocomplete",
+        "characters_record": "saved_characters",
         "load_autocomplete": "saved_autocomplete",
+        "load_characters": "saved_characters",
         "save_autocomplete": "saved_autocomplete",
     },
 )
