@@ -207,7 +207,8 @@ class OverTime(Arithmetic[Series]):
         start = self.starts[value.state]
         added = self.by_time(value.added, start).cumsum(-2)
         assert value.other is not None
-        largest = (self.by_time(value.other, start) - added).cummax(-2).values
+        sums = self.by_time(value.other, start) - added
+        largest = sums.gather(-2, sums.detach().cummax(-2).indices)  # cummax itself has no gradients of many rows
         return self._flat(added + torch.maximum(start[..., None, :], largest))
 
     def solve_turning(
