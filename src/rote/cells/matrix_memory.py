@@ -86,11 +86,11 @@ def write_over_time(
         v, answers = solved.split([shape.columns, shape.rows], -1)
     matrix = start.unflatten(-1, (shape.heads, shape.rows, shape.columns))
     begin, written = [], []
-    for chunk in range(k.shape[-3]):
+    # Taken apart once: each chunk taken by itself would give a gradient as large as all.
+    for now, answer, left, keys in zip(*(part.unbind(-3) for part in (v, answers, rest, ahead.mT)), strict=True):
         begin.append(matrix)
-        now = v[..., chunk, :, :]
-        written.append(now if share is None else now - answers[..., chunk, :, :] @ matrix)
-        matrix = rest[..., chunk, :, :] * matrix + ahead[..., chunk, :, :].mT @ written[-1]
+        written.append(now if share is None else now - answer @ matrix)
+        matrix = left * matrix + keys @ written[-1]
     return Chunks(k, v if share is None else torch.stack(written, -3), logs, torch.stack(begin, -3), time)
 
 
