@@ -22,10 +22,12 @@ from rote.models.sequence import SequenceModel
 
 CELLS = ("min_gru", "min_lstm", "lru", "rg_lru")  # at most twice nn.GRU
 SLOWER = ("s6",)
+MATRICES = ("linear_attention", "delta", "gated_delta", "ssd", "mlstm", "rwkv4", "slstm", "block", "attention")
 READ, STEPS, ASKED = 40, 200, 12  # characters at a time, updates, sequences that are looked at
 UNITS, TIME, BATCH = 128, 128, 32
 LONG, SPANS, FEW = 200, 40, 32
 MOST = 2.0  # times nn.GRU
+LEAST = 5.0  # times as fast as backward passes, of cells whose state is a vector
 
 
 def seconds(what: Callable[[], object], rounds: int = 7) -> float:
@@ -133,26 +135,30 @@ def main() -> None:
     gru = seconds(update(nn.GRU(UNITS, UNITS, batch_first=True), inputs))
     print(f"One update, {UNITS} units, {TIME} steps, batch {BATCH}: nn.GRU {1e3 * gru:.1f} ms")
     slow = []
-    for cell in (*CELLS, *SLOWER):
+    for cell in (*CELLS, *SLOWER, *MATRICES):
         took = seconds(update(Recurrent(cell, UNITS, UNITS), inputs))
-        print(f"  {cell:9s} {1e3 * took:6.1f} ms, {took / gru:4.2f} times nn.GRU")
+        print(f"  {cell:16s} {1e3 * took:6.1f} ms, {took / gru:4.2f} times nn.GRU")
         slow += [cell] if cell in CELLS and took > MOST * gru else []
     print(f"Connectivity over {LONG} steps, all spans of {SPANS} steps, {FEW} units")
-    tokens = torch.randint(50, (1, LONG))
-    for cell in (*CELLS, *SLOWER):
+    tokens, few = torch.randint(50, (1, LONG)), list[str]()
+    for cell in (*CELLS, *SLOWER, *MATRICES):
         model = SequenceModel(Recurrent(cell, FEW, FEW), nn.Embedding(50, FEW), nn.Linear(FEW, 50))
         ours, passes = connected(model, tokens)
         all_spans, runs = decomposed(model, tokens)
-        print(f"  {cell:9s} connectivity {1e3 * ours:4.0f} ms, {passes / ours:4.1f} times as fast as backward passes")
-        print(f"  {'':9s} all spans {1e3 * all_spans:7.0f} ms, {runs / all_spans:4.1f} times as fast as forward passes")
+        print(f"  {cell:16s} connectivity {1e3 * ours:4.0f} ms, {passes / ours:4.1f} times as fast as backward passes")
+        print(f"  {'':16s} spans {1e3 * all_spans:7.0f} ms, {runs / all_spans:4.1f} times as fast as forward passes")
+        few += [cell] if cell in (*CELLS, *SLOWER) and passes < LEAST * ours else []
     print(f"Gates in parts or whole, {STEPS} updates on this README: removed, alone, growth")
     for cell in ("gru", "lstm", *CELLS, *SLOWER):
         told = [
             f"{gates} {a:5.2f} {b:5.2f} {growth:4.1f}" for gates, (a, b, growth) in yardsticks(learned(cell)).items()
         ]
         print(f"  {cell:9s} {';  '.join(told)}")
-    if slow:
-        raise SystemExit(f"More than {MOST:g} times nn.GRU: {', '.join(slow)}.")
+    if slow or few:
+        raise SystemExit(
+            f"More than {MOST:g} times nn.GRU: {', '.join(slow) or 'none'}. Connectivity less than {LEAST:g} times as "
+            f"fast as backward passes: {', '.join(few) or 'none'}."
+        )
 
 
 if __name__ == "__main__":

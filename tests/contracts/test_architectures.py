@@ -25,6 +25,7 @@ from rote.testing import check_analysis, check_model, untouched
 BATCH, TIME = 3, 4
 SMALL: dict[str, dict[str, Any]] = {
     "autocomplete": {"units": 4},
+    "blocks": {"mixer": "attention", "width": 4, "heads": 2, "longest": 3, "mlp": 5, "tied": True, "cap": 5.0},
     "cnn": {"depths": (2,), "hidden": 4},
     "encoder_decoder": {"hidden": 4, "embedding": 3},
     "language_model": {"embedding": 3, "hidden": 4},

@@ -23,6 +23,11 @@ from rote.testing import check_analysis, check_cell, check_model
 
 VOCABULARY = 6
 OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "attention": [{"longest": 3}],
+    "block": [
+        {"mixer": "min_gru", "conv": 3, "gate": True, "mlp": 5, "size": 3},
+        {"mixer": "attention", "norm": "layer", "mlp": 3, "sided": False, "options": {"longest": 2}},
+    ],
     "elman": [{}, {"nonlinearity": "relu"}],
     "gru": [{}, {"reset": "before"}],
     "lstm": [{}, {"proj_size": 1}],
@@ -32,6 +37,10 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "peephole_lstm": [{}, {"proj_size": 1}],
     "rg_lru": [{}, {"width": 2}],
     "s6": [{"state_size": 2}],
+    "delta": [{"width": 2}],
+    "gated_delta": [{"width": 2}],
+    "slstm": [{"width": 2}],
+    "ssd": [{"state_size": 2, "width": 2}],
 }
 
 

@@ -30,6 +30,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "lru": {},
     "rg_lru": {"heads": 2, "width": 3},
     "s6": {"state_size": 2, "width": 2},
+    "attention": {"longest": 3, "heads": 2},
+    "block": {"mixer": "rg_lru", "mlp": 3},
+    "block of lstm": {"mixer": "lstm", "norm": "layer", "mlp": 3, "gate": True, "conv": 2},
 }
 
 

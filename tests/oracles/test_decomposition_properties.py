@@ -18,8 +18,9 @@ from rote.models.sequence import SequenceModel
 @st.composite
 def questions(draw: st.DrawFn, *, directions: bool = True) -> tuple[SequenceModel, Tensor, list[int], Tensor]:
     """A model, tokens, lengths and masks of any sets of positions, also of none."""
-    name = draw(st.sampled_from(sorted(cells)))
-    options: dict[str, Any] = {}
+    # The published rule is refused on those that use something whole.
+    name = draw(st.sampled_from([name for name in sorted(cells) if not cells[name].taken_whole]))
+    options: dict[str, Any] = {"mixer": "min_gru", "mlp": 3} if name == "block" else {}
     if name == "gru":
         options["reset"] = draw(st.sampled_from(["after", "before"]))
     if name == "nested_lstm":
@@ -60,7 +61,7 @@ def test_the_parts_sum_to_the_true_state_exactly(question: Any, options: dict[st
     trace = rote.trace(model, tokens, lengths=lengths)
     last = model.recurrent.layers - 1
     hidden = [trace.hidden[key] for key in trace.hidden if (key if isinstance(key, int) else key[0]) == last]
-    torch.testing.assert_close(parts.hidden, torch.cat(hidden, -1), rtol=0, atol=1e-13)
+    torch.testing.assert_close(parts.hidden, torch.cat(hidden, -1), rtol=1e-12, atol=1e-13)
 
 
 @given(questions(directions=False), rules())
@@ -99,8 +100,8 @@ def test_a_padded_batch_equals_its_sequences_alone(question: Any, options: dict[
     together = rote.decompose(model, tokens, masks, lengths=lengths, **options)
     for row, length in enumerate(lengths):
         alone = rote.decompose(model, tokens[row : row + 1, :length], masks[row : row + 1, :, :length], **options)
-        torch.testing.assert_close(together.relevant[row, :, :length], alone.relevant[0], rtol=0, atol=1e-13)
-        torch.testing.assert_close(together.hidden[row, :length], alone.hidden[0], rtol=0, atol=1e-13)
+        torch.testing.assert_close(together.relevant[row, :, :length], alone.relevant[0], rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(together.hidden[row, :length], alone.hidden[0], rtol=1e-12, atol=1e-13)
         assert not together.relevant[row, :, length:].any()
         assert not together.hidden[row, length:].any()
         assert not together.spans[row, :, length:].any()
@@ -118,12 +119,12 @@ def test_all_spans_in_one_pass_equal_each_span_alone_and_pairs_equal_masks(quest
         mask = torch.zeros(len(lengths), 1, time, dtype=torch.bool)
         mask[:, :, start : end + 1] = True
         by_mask = rote.decompose(model, tokens, mask, lengths=lengths, **options)
-        torch.testing.assert_close(all_spans.relevant[:, index], by_mask.relevant[:, 0], rtol=0, atol=1e-13)
+        torch.testing.assert_close(all_spans.relevant[:, index], by_mask.relevant[:, 0], rtol=1e-12, atol=1e-13)
         assert torch.equal(all_spans.spans[:, index], by_mask.spans[:, 0])
     shuffled = [pairs[i] for i in torch.randperm(len(pairs)).tolist()]
     found = rote.decompose(model, tokens, shuffled, lengths=lengths, **options).relevant
     order = [pairs.index(pair) for pair in shuffled]
-    torch.testing.assert_close(found, all_spans.relevant[:, order], rtol=0, atol=1e-13)
+    torch.testing.assert_close(found, all_spans.relevant[:, order], rtol=1e-12, atol=1e-13)
 
 
 @given(questions(), rules())

@@ -26,10 +26,10 @@ from rote.analyses.propagation import Question, States, decomposed_states
 from rote.analyses.reference_parts import measured_error
 from rote.analyses.result import MeasuredLater, OverTokens, analyses, needs, rows_of
 from rote.analyses.spans import contiguous_spans, span_masks
-from rote.analyses.splitting import PRESETS, Bias, Gates, Interactions, Linearization, Rules
+from rote.analyses.splitting import PRESETS, Bias, Gates, Interactions, Linearization, Rules, refuse_parts
 from rote.config import one_of
 from rote.errors import UsageError
-from rote.models.readout import linear_part
+from rote.models.readout import linear_part, normed_part
 from rote.models.sequence import SequenceModel
 from rote.store import Column, Table
 
@@ -62,6 +62,8 @@ class Parts(MeasuredLater, OverTokens):
     readout_bias: Tensor | None
     readout: Callable[[Tensor], Tensor] | None  # one that is not linear; not stored
     error_of: Callable[..., Tensor]
+    # What the norm in front of a linear readout multiplies each whole state with; None if there is no such norm.
+    readout_scale: Float[Tensor, "batch step one"] | None = None
     version: ClassVar[int] = 3  # with reference, growth, steps and rules
     axes: ClassVar[dict[str, tuple[str, ...]]] = {"readout_weight": ("output", "unit"), "readout_bias": ("output",)}
 
@@ -87,7 +89,8 @@ class Parts(MeasuredLater, OverTokens):
         """What the relevant (or the irrelevant) part adds to the logits, at all steps or those of the slice ``at``.
 
         What comes from no input, the readout of the reference run and the readout's own bias, is added only if asked
-        for; with it, the logits of both parts sum to the model's. A readout that is not linear is split as any
+        for; with it, the logits of both parts sum to the model's. A ``Readout`` divides every part by the norm of the
+        whole state, and its logits are those before the cap. Any other readout that is not linear is split as a
         function of the arithmetic is: the mean of what a part changes as the first and as the last of the two.
         """
         part = self.relevant[:, :, at]
@@ -102,7 +105,8 @@ class Parts(MeasuredLater, OverTokens):
             )
         else:
             # A copy in one piece: one large product is several times as fast as one per sequence.
-            logits = nn.functional.linear(part.contiguous(), self.readout_weight)
+            part = part.contiguous() if self.readout_scale is None else part * self.readout_scale[:, None, at]
+            logits = nn.functional.linear(part, self.readout_weight)
         return logits + self.baseline_logits(at)[:, None] if bias else logits
 
     def probabilities(
@@ -134,6 +138,7 @@ class Parts(MeasuredLater, OverTokens):
             with torch.no_grad():
                 return self.readout(start)
         assert self.readout_weight is not None
+        start = start if self.readout_scale is None else start * self.readout_scale[:, at]
         return nn.functional.linear(start, self.readout_weight, self.readout_bias)
 
     @property
@@ -244,6 +249,7 @@ def decompose(
     model = as_model(model, "decompose")
     inputs = check_inputs(model, tokens, lengths)
     chosen = rules_of(rules, bias, interactions, linearization, output_gate, gates)
+    refuse_parts(chosen, model.recurrent.all_cells())
     inside = span_masks(spans, inputs.batch, inputs.time, inputs.vectors.device)
     steps = _steps(at, inputs.time).to(inputs.vectors.device)
     start = check_initial(model, inputs, initial)
@@ -265,9 +271,11 @@ def decompose(
         return measured_error(question.block(rows, spans), some)
 
     weight, offset, readout = _copied(model.readout)
+    normed = normed_part(model.readout)
+    scale = None if normed is None else normed.inverse_norm(found.hidden)
     return Parts(
         found.relevant, found.hidden, found.reference, found.growth, inside & inputs.mask[:, None], steps,
-        inputs.mask[:, steps], _shown(chosen), weight, offset, readout, error_of, tokens=inputs.tokens,
+        inputs.mask[:, steps], _shown(chosen), weight, offset, readout, error_of, scale, tokens=inputs.tokens,
     )  # fmt: skip
 
 
@@ -389,7 +397,10 @@ def _bytes(model: SequenceModel, batch: int, spans: int, time: int, steps: int, 
 
 def _copied(readout: nn.Module | None) -> tuple[Tensor | None, Tensor | None, Callable[[Tensor], Tensor] | None]:
     """The readout as it is now, weight and bias if it is linear: the parts stay those of the model as it was."""
-    linear = linear_part(readout)
+    linear, normed = linear_part(readout), normed_part(readout)
+    if normed is not None:
+        weight, bias = (None if part is None else part.detach().clone() for part in normed.linear_map())
+        return weight, bias, None
     if linear is not None:
         bias = None if linear.bias is None else linear.bias.detach().clone()
         return linear.weight.detach().clone(), bias, None

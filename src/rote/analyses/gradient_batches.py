@@ -12,6 +12,7 @@ from torch import Tensor
 from rote.analyses.all_outputs import Reading, causal_values, record_layers, two_way_values
 from rote.analyses.inputs import Inputs
 from rote.analyses.memory import RECORDED, check_memory, products
+from rote.analyses.outputs_over_time import top_over_time, values_over_time
 from rote.analyses.plain_autograd import input_gradients
 from rote.analyses.target_rows import Of, most_likely, target_rows
 from rote.cells import Recurrent, State
@@ -77,11 +78,19 @@ def pair_values(
         # In one direction no output depends on what follows it: padding needs no mask there.
         padded = None if recurrent.directions == 1 or bool(mask.all()) else mask
         start = [tuple(value[rows] for value in state) for state in initial]
-        recorded, hidden = record_layers(recurrent, vectors, start, padded)
+        at_once = top_over_time(recurrent, vectors, start, padded)
+        recorded, hidden = ([], at_once) if at_once is not None else record_layers(recurrent, vectors, start, padded)
         if targets is None:
             chosen[rows, :time] = most_likely(model, hidden).masked_fill(~mask, 0)
         seeds = target_rows(model, hidden, chosen[rows, :time], what.of) * mask[..., None]
         seeds = seeds.transpose(0, 1).contiguous()
+        if at_once is not None:
+
+            def measure(gradients: Tensor, seen: Tensor = vectors) -> Tensor:
+                return what.numbers(gradients, seen[:, : gradients.shape[2]], table)
+
+            values[rows, :time, :time] = values_over_time(recurrent, vectors, start, padded, seeds, measure)
+            continue
         reading = _reading(recurrent, vectors, table, what)
         if recurrent.directions == 1:
             found = causal_values([runs[0] for runs in recorded], seeds, reading)
@@ -132,7 +141,7 @@ def with_fewest_rows(table: Float[Tensor, "vocabulary input"], pairs: int) -> Fl
 
 
 def _reading(recurrent: Recurrent, vectors: Tensor, table: Tensor | None, what: Measure) -> Reading:
-    weights = [recurrent.cell(0, way).weight_ih for way in range(recurrent.directions)]
+    weights = [recurrent.cell(0, way).input_matrix for way in range(recurrent.directions)]
     if table is not None and len(table) <= table.shape[1]:  # one product to the coordinates instead of two
         weights, table = [weight @ table.T for weight in weights], None
     return Reading(weights, lambda gradients, t: what.numbers(gradients, vectors[:, t], table))

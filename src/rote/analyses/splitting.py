@@ -25,7 +25,7 @@ of the two parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -35,6 +35,7 @@ from torch import Tensor
 
 from rote.analyses.differences import DIFFERENCES, IN_PLACE, of_other, shapley
 from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor
+from rote.cells.cell import Cell
 from rote.errors import UsageError
 
 Bias = Literal["reference", "in_span", "exclusive_end", "never"]
@@ -68,6 +69,18 @@ PRESETS = {
     "murdoch2018": Rules("in_span", "relevant", "bias_first", output_gate=False),
     "gcd2019": Rules("in_span", "source", "shapley", output_gate=True),
 }
+
+
+def refuse_parts(rules: Rules, cells: Iterable[Cell]) -> None:
+    """Refuse the published rule on cells that it makes no sense of."""
+    for cell in cells:
+        if cell.taken_whole and rules.interactions == "relevant" and rules.gates == "parts":
+            raise UsageError(
+                "interactions='relevant' (rules='murdoch2018') takes every factor of a product apart. "
+                f"{type(cell).__name__} uses {cell.taken_whole} whole by every rule: in parts they grow without bound, "
+                "or leave every earlier step a part of exactly zero. Add gates='whole', or choose rules='shapley' or "
+                "'gcd2019'."
+            )
 
 
 @dataclass(frozen=True)
@@ -142,7 +155,7 @@ class Carried(Arithmetic[Split]):
         parts = [None] * len(sizes) if value.part is None else _cut(value.part, sizes)
         return tuple(map(Split, totals, parts, biases))
 
-    def scale(self, value: Split, weight: Tensor) -> Split:
+    def scale(self, value: Split, weight: Tensor | float) -> Split:
         return value.times(weight)
 
     def join(self, values: Sequence[Split]) -> Split:
@@ -175,6 +188,9 @@ class Carried(Arithmetic[Split]):
         own = part_of(gate)
         weight, other = self._weights(gate, own, source)
         return Split(total, _sum_of_products(weight, part, own, other), _times(gate.bias, bias))
+
+    def maximum(self, first: Split, second: Split) -> Split:
+        return Split(torch.maximum(first.total, second.total), None)
 
     def _weights(self, gate: Split, own: Number, source: Split) -> tuple[Number, Number]:
         """What the source's and the gate's part are multiplied with."""

@@ -3,24 +3,29 @@
 The step is run as it is written, with values that hold every step: known, or linear in states that are not known yet
 (``Series``). A state that is its old value times something known, plus something known, is a linear recurrence, which
 ``scan`` solves; one that is made from inputs alone (the last inputs of a convolution) is known one step later. Two
-states that turn into each other (the real and the imaginary part of one number) are solved together. What remains is
+states that turn into each other (the real and the imaginary part of one number) are solved together; a memory of
+matrices is never formed at every step (``matrix_memory``). What remains is
 known when the step is run again with these. A step that multiplies a state by a matrix or bends it comes to no end this
 way: it goes step by step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.functional import conv1d
 
-from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain, check_elementwise
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, NoTensor, Plain, check_elementwise
 from rote.cells.cell import Cell
+from rote.cells.matrix_memory import Chunks, write_over_time
 from rote.cells.scan import scan
 
 Number = Tensor | float
+Made = tuple[Tensor, "Series"]  # what an operation was given, and what it gave
+PRECISE = (torch.float32, torch.float64)
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Series(NoTensor):
     offset: Number
     slopes: dict[int, Number] = field(default_factory=dict)
     lost: bool = False
+    old: int | None = None  # the state that this is, as it was before the step
 
     @property
     def known(self) -> bool:
@@ -58,21 +64,51 @@ class Series(NoTensor):
 LOST = Series(0.0, lost=True)
 
 
+@dataclass
+class Memory(Series):
+    """A memory of matrices that is written at every step: to be read, and for nothing else."""
+
+    state: int = 0
+    chunks: Chunks | None = None
+
+
+@dataclass
+class Highest(Series):
+    """The larger of an old state plus something known, and something known: what is known, of a state of its own."""
+
+    state: int = 0
+    added: Number = 0.0
+    other: Tensor | None = None
+
+
 class OverTime(Arithmetic[Series]):
     """The arithmetic of ``Series``, with the products of ``plain``; values are [*lead, batch * time, unit]."""
 
-    def __init__(self, plain: Plain, starts: Sequence[Tensor], time: int) -> None:
+    def __init__(self, plain: Plain, starts: Sequence[Tensor], time: int, made: dict[int, Made] | None = None) -> None:
         self.plain, self.starts, self.time = plain, starts, time
         self.solved: dict[int, Tensor] = {}
+        self.registers: list[tuple[list[int], Series]] = []  # states that hold the last inputs of a convolution
+        self._made: dict[int, Made] = {} if made is None else made
+        self._place = 0
 
     def linear(self, value: Series, weight: Tensor) -> Series:
-        return Series(self.plain.linear(_tensor(value), weight)) if value.known else LOST
+        if not value.known:
+            self._place += 1
+            return LOST
+        return self._once(_tensor(value), lambda given: self.plain.linear(given, weight))
+
+    def _once(self, given: Tensor, make: Callable[[Tensor], Tensor]) -> Series:
+        """What an earlier run of the step has made at this place, if it was given the same."""
+        self._place += 1
+        if self._place not in self._made or self._made[self._place][0] is not given:
+            self._made[self._place] = (given, Series(make(given)))
+        return self._made[self._place][1]
 
     def constant(self, bias: Tensor) -> Series:
         return Series(self.plain.constant(bias))
 
-    def scale(self, value: Series, weight: Tensor) -> Series:
-        return value.times(self.plain.constant(weight))
+    def scale(self, value: Series, weight: Tensor | float) -> Series:
+        return value.times(self.plain.constant(weight) if isinstance(weight, Tensor) else weight)
 
     def pieces(self, value: Series, sizes: Sequence[int]) -> tuple[Series, ...]:
         return tuple(map(Series, self.plain.pieces(_tensor(value), sizes))) if value.known else (LOST,) * len(sizes)
@@ -89,9 +125,56 @@ class OverTime(Arithmetic[Series]):
         given = _tensor(value)
         return Series(check_elementwise(function, given, self.plain.apply(function, given, *weights)))
 
+    def convolve(self, newest: Series, past: Sequence[Series], weight: Tensor) -> Series:
+        chain = [value.old for value in past if value.old is not None]
+        if not newest.known or not past or len(chain) < len(past):
+            self._place += 1
+            return super().convolve(newest, past, weight)
+        self.registers.append((chain, newest))
+        return self._once(_tensor(newest), lambda given: self._convolved(given, chain, weight))
+
+    def _convolved(self, given: Tensor, chain: Sequence[int], weight: Tensor) -> Tensor:
+        begin = torch.stack([self.starts[state] for state in reversed(chain)], -2)
+        series = torch.cat([begin, self.apart(given, begin[..., 0, :])], -2).mT  # [*lead, batch, unit, time]
+        units = series.movedim(-3, 0).flatten(1, -2)
+        kernels = weight.reshape(units.shape[1], 1, -1)
+        found = conv1d(units, kernels, groups=len(kernels)).unflatten(1, (*series.shape[:-3], series.shape[-2]))
+        return self._flat(found.movedim(0, -3).mT)
+
     def product(self, gate: Series, source: Series) -> Series:
         known, other = (gate, source) if gate.known else (source, gate)
         return other.times(known.offset) if known.known and not other.lost else LOST
+
+    def maximum(self, first: Series, second: Series) -> Series:
+        if first.known and second.known:
+            return Series(torch.maximum(_tensor(first), _tensor(second)))
+        state = _old_state(first)
+        if state is None or not second.known:
+            return LOST
+        return Highest(0.0, lost=True, state=state, added=first.offset, other=_tensor(second))
+
+    def write(
+        self,
+        memory: Series,
+        kept: Series | None,
+        rows: Series,
+        columns: Series,
+        shape: Matrices,
+        *,
+        share: Series | None = None,
+    ) -> Series:
+        state, known = _old_state(memory), all(value is None or value.known for value in (kept, rows, columns, share))
+        if state is None or not known or not _absent(memory.offset):
+            return super().write(memory, kept, rows, columns, shape, share=share)
+        start = self.starts[state]
+        k, v = (self.apart(_tensor(value), start) for value in (rows, columns))
+        a, b = (None if value is None else self.apart(_tensor(value), start) for value in (kept, share))
+        return Memory(0.0, lost=True, state=state, chunks=write_over_time(a, k, v, b, start, shape))
+
+    def read(self, rows: Series, memory: Series, shape: Matrices) -> Series:
+        if not isinstance(memory, Memory) or not rows.known or memory.chunks is None:
+            return super().read(rows, memory, shape)
+        return Series(self._flat(memory.chunks.read(self.apart(_tensor(rows), self.starts[memory.state]))))
 
     def settle(self, value: Series) -> Series:
         if value.lost or len(value.slopes) != 1:
@@ -119,6 +202,15 @@ class OverTime(Arithmetic[Series]):
             return None
         return self._flat(scan(self.by_time(slope, start), self.by_time(offset, start), start))
 
+    def solve_highest(self, value: Highest) -> Tensor:
+        """m' = max(m + added, other), as the largest of all sums so far."""
+        start = self.starts[value.state]
+        added = self.by_time(value.added, start).cumsum(-2)
+        assert value.other is not None
+        sums = self.by_time(value.other, start) - added
+        largest = sums.gather(-2, sums.detach().cummax(-2).indices)  # cummax itself has no gradients of many rows
+        return self._flat(added + torch.maximum(start[..., None, :], largest))
+
     def solve_turning(
         self, states: tuple[int, int], slope: Tensor, turn: Tensor, offsets: tuple[Number, Number]
     ) -> list[Tensor]:
@@ -141,25 +233,34 @@ class OverTime(Arithmetic[Series]):
         whole = number.expand(rows) if isinstance(number, Tensor) else like.new_full((1,), number).expand(rows)
         return whole.reshape(*like.shape[:-1], self.time, like.shape[-1])
 
+    def apart(self, value: Tensor, start: Tensor) -> Tensor:
+        """[*lead, batch, time, unit], of any number of units."""
+        shape = (*start.shape[:-1], self.time, value.shape[-1])
+        return value.expand(*start.shape[:-2], shape[-3] * self.time, shape[-1]).reshape(shape)
+
     def _flat(self, series: Tensor) -> Tensor:
         return series.flatten(-3, -2)
 
 
-def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tensor]) -> list[Tensor] | None:
+def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tensor]) -> list[Tensor | Chunks] | None:
     """Every state at every step, [*lead, batch, time, unit], from the projected inputs [*lead, batch, time, row]; None
     if this cell has to go step by step."""
-    if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in (torch.float32, torch.float64):
+    if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in PRECISE:
         return None
-    given, found = Series(projected.flatten(-3, -2)), dict[int, Tensor]()
+    given, found, made = Series(projected.flatten(-3, -2)), dict[int, Tensor](), dict[int, Made]()
     while True:
-        run = OverTime(a, start, projected.shape[-2])
-        olds = [Series(run.earlier(k, found[k])) if k in found else Series(0.0, {k: 1.0}) for k in range(len(start))]
+        run = OverTime(a, start, projected.shape[-2], made)
+        olds = [
+            Series(run.earlier(k, found[k]), old=k) if k in found else Series(0.0, {k: 1.0}, old=k)
+            for k in range(len(start))
+        ]
         new = cell.step(run, given, tuple(olds))
-        if any(new[k].offset is not series for k, series in run.solved.items()):
-            return None  # what was settled is not the state that it was taken for
+        if any(new[k].offset is not series for k, series in run.solved.items()) or not _pushed_on(run, new):
+            return None  # a state is not what it was taken for
         known = _known(run, new, found)
-        if all(value.known for value in new):
-            return [run.by_time(known[k], start[k]) for k in range(len(start))]
+        matrices = {k: value.chunks for k, value in enumerate(new) if isinstance(value, Memory) and value.state == k}
+        if len(known.keys() | matrices.keys()) == len(new):
+            return [matrices.get(k) or run.by_time(known[k], start[k]) for k in range(len(start))]
         if len(known) == len(found):
             return None
         found = known
@@ -174,16 +275,43 @@ def dry_step(cell: Cell) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
     return start, [_tensor(value) for value in new]
 
 
-def ended(series: Sequence[Tensor], mask: Tensor | None, start: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def hidden_over_time(
+    cell: Cell, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
+) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    """What a cell gives at every step, zero where a row has ended, and its states where each row ends; None if it has
+    to go step by step."""
+    if projected.shape[-2] and projected.dtype in PRECISE:
+        found = cell.over_time(a, projected, start, mask)
+        if found is not None:
+            return found
+    series = run_over_time(cell, a, projected, start)
+    return None if series is None else ended(series, mask, start)
+
+
+def ended(
+    series: Sequence[Tensor | Chunks], mask: Tensor | None, start: Sequence[Tensor]
+) -> tuple[Tensor, tuple[Tensor, ...]]:
     """The first state at every step, zero where a row has ended; and all of them where each row ends."""
+    hidden = series[0]
+    assert isinstance(hidden, Tensor)
     if mask is None:
-        return series[0], tuple(values[..., -1, :] for values in series)
-    lengths = mask.sum(-1)[..., None, None]
-    ends = []
-    for values, old in zip(series, start, strict=True):
-        place = (lengths - 1).clamp(min=0).expand(*values.shape[:-2], 1, values.shape[-1])
-        ends.append(torch.where(lengths[..., 0] > 0, values.gather(-2, place)[..., 0, :], old))
-    return series[0] * mask[..., None], tuple(ends)
+        return hidden, tuple(_behind(values, None) for values in series)
+    lengths = mask.sum(-1)
+    ends = [
+        torch.where(lengths[..., None] > 0, _behind(values, lengths.clamp(min=1)), old)
+        for values, old in zip(series, start, strict=True)
+    ]
+    return hidden * mask[..., None], tuple(ends)
+
+
+def _behind(values: Tensor | Chunks, lengths: Tensor | None) -> Tensor:
+    """A state behind the last step, or behind as many as each row has."""
+    if isinstance(values, Chunks):
+        return values.at_end(lengths)
+    if lengths is None:
+        return values[..., -1, :]
+    place = (lengths - 1)[..., None, None].expand(*values.shape[:-2], 1, values.shape[-1])
+    return values.gather(-2, place)[..., 0, :]
 
 
 def turned(values: Tensor, mask: Tensor | None) -> Tensor:
@@ -198,6 +326,12 @@ def turned(values: Tensor, mask: Tensor | None) -> Tensor:
 def _known(run: OverTime, new: Sequence[Series], found: dict[int, Tensor]) -> dict[int, Tensor]:
     """The states that are known by now, with those that follow from others that are."""
     known = {k: _tensor(value) for k, value in enumerate(new) if value.known} | found
+    for k, value in enumerate(new):
+        if k not in known and isinstance(value, Highest) and value.state == k:
+            known[k] = run.solve_highest(value)
+        elif k not in known and not value.lost and set(value.slopes) == {k}:  # it was not settled
+            solved = run.solve(k, value.slopes[k], value.offset)
+            known |= {} if solved is None else {k: solved}
     waiting = {k: value for k, value in enumerate(new) if k not in known and not value.lost}
     while ready := [k for k, value in waiting.items() if set(value.slopes) <= set(known)]:
         for k in ready:
@@ -221,6 +355,23 @@ def _turning(first: dict[int, Number], second: dict[int, Number], re: int, im: i
             case Tensor() as slope, Tensor() as minus, Tensor() as turn, Tensor() as again:
                 return (slope, turn) if torch.equal(slope, again) and torch.equal(minus, -turn) else None
     return None
+
+
+def _old_state(value: Series) -> int | None:
+    """Which state a value is the old one of, plus something known; None if it is anything else."""
+    if value.lost or len(value.slopes) != 1:
+        return None
+    ((state, slope),) = value.slopes.items()
+    return state if isinstance(slope, float) and slope == 1.0 else None
+
+
+def _pushed_on(run: OverTime, new: Sequence[Series]) -> bool:
+    """Whether the states of every convolution are its inputs, each taking over from the one before it."""
+    for chain, newest in run.registers:
+        behind = [new[state].old for state in chain[1:]]
+        if new[chain[0]].offset is not newest.offset or behind != chain[:-1]:
+            return False
+    return True
 
 
 def _tensor(value: Series) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from rote.cells.arithmetic import Plain
 from rote.cells.cell import Biases, Cell, Initialization, cells
 from rote.cells.fused import State, is_fusable, run_fused
-from rote.cells.over_time import dry_step, ended, run_over_time, turned
+from rote.cells.over_time import dry_step, hidden_over_time, turned
 from rote.errors import UsageError
 
 if TYPE_CHECKING:
@@ -182,10 +182,19 @@ def unroll(
 def _hidden(cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool) -> tuple[Tensor, State]:
     if inputs.shape[1] == 0:
         return inputs.new_zeros(len(inputs), 0, cell.output_size), state
-    read = turned(inputs, mask) if reverse else inputs
-    series = run_over_time(cell, Plain(), cell.project(read), state)
-    if series is not None:
-        hidden, end = ended(series, mask, state)
-        return turned(hidden, mask) if reverse else hidden, end
+    found = read_over_time(cell, inputs, state, mask, reverse)
+    if found is not None:
+        return found
     unrolled = unroll(cell, inputs, state, mask, reverse)
     return unrolled.states["hidden"], unrolled.final
+
+
+def read_over_time(
+    cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool
+) -> tuple[Tensor, State] | None:
+    """What a cell gives at every step and its states at the end; None if it has to go step by step."""
+    read = turned(inputs, mask) if reverse else inputs
+    found = hidden_over_time(cell, Plain(), cell.project(read), state, mask)
+    if found is None or not reverse:
+        return found
+    return turned(found[0], mask), found[1]

@@ -20,6 +20,7 @@ from torch.nn.functional import gelu, softplus
 
 from rote.cells.arithmetic import Arithmetic, V
 from rote.cells.cell import Cell, Initialization, cells
+from rote.cells.convolution import past_names, pushed
 from rote.errors import UsageError
 
 RATE = 8.0
@@ -62,7 +63,7 @@ class RGLRUCell(Cell):
         if heads < 1 or self.hidden_size % heads:
             raise UsageError(f"'heads' must divide the {self.hidden_size} units. Got {heads}.")
         self.width, self.heads = width, heads
-        self.state_names = ("hidden", "memory", *(f"past_{ago}" for ago in range(1, width)))
+        self.state_names = ("hidden", "memory", *past_names(width))
 
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         units, biased = self.hidden_size, self.biases != "none"
@@ -79,25 +80,15 @@ class RGLRUCell(Cell):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         _, memory, *past = state
         x, gate = a.pieces(_plus(a, projected, self.bias_ih), [self.hidden_size] * 2)
-        u = a.scale(x, self.weight_conv[..., -1])
-        for ago, earlier in enumerate(past, start=2):
-            u = u + a.scale(earlier, self.weight_conv[..., -ago])
-        u = _plus(a, u, self.bias_conv)
-        r = _plus(a, self._within_heads(a, u, self.weight_recurrence), self.bias_recurrence)
-        i = a.gate("input", a.sigmoid(_plus(a, self._within_heads(a, u, self.weight_input), self.bias_input)))
+        u = _plus(a, a.convolve(x, past, self.weight_conv), self.bias_conv)
+        r = _plus(a, a.within_heads(u, self.weight_recurrence, self.heads), self.bias_recurrence)
+        i = a.gate("input", a.sigmoid(_plus(a, a.within_heads(u, self.weight_input, self.heads), self.bias_input)))
         kept = a.gate("forget", a.apply(decay, r, self.recurrent_param))
         scale = a.gate("scale", a.apply(written_share, r, self.recurrent_param))
         memory = a.settle(a.product(kept, memory) + a.product(scale, a.product(i, u)))
         shown = a.product(a.apply(gelu_by_tanh, a.readout_gate(gate)), memory)
         hidden = a.settle(_plus(a, a.linear(shown, self.weight_out), self.bias_out))
-        return hidden, memory, *(x, *past)[: self.width - 1]
-
-    def _within_heads(self, a: Arithmetic[V], value: V, weight: Tensor) -> V:
-        if self.heads == 1:
-            return a.linear(value, weight)
-        size = self.hidden_size // self.heads
-        pieces = enumerate(a.pieces(value, [size] * self.heads))
-        return a.join([a.linear(piece, weight[..., head * size : (head + 1) * size, :]) for head, piece in pieces])
+        return hidden, memory, *pushed(x, past)
 
     def initialize(self, how: Initialization) -> None:
         """a^8 is drawn from 0.9 to 0.999 where the recurrence gate is open (section 2.4 of the paper)."""

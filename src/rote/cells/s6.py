@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from rote.cells.arithmetic import Arithmetic, V, repeated, summed, tiled
+from rote.cells.arithmetic import Arithmetic, Plain, V, repeated, summed, tiled
 from rote.cells.cell import Cell, Initialization, cells
+from rote.cells.s6_training import run_s6
 from rote.errors import UsageError
 
 EXPAND = 2
@@ -39,6 +40,7 @@ class S6Cell(Cell):
     row_groups = (EXPAND, EXPAND)
     gate_names = ("forget",)
     recurrent_matrix = False
+    taken_whole = "the length of a step, what it keeps, B and C"
     weight_conv: Tensor
     bias_conv: Tensor
     weight_select: Tensor
@@ -94,6 +96,11 @@ class S6Cell(Cell):
         y = a.arrange(a.product(a.whole(a.arrange(c, every)), memory), summed(numbers)) + a.scale(u, self.skip)
         hidden = a.settle(a.linear(a.product(a.silu(a.readout_gate(z)), y), self.weight_out))
         return hidden, memory, *(x, *past)[: self.width - 1]
+
+    def over_time(
+        self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        return run_s6(self, a, projected, start, mask) if type(self).step is S6Cell.step else None
 
     def initialize(self, how: Initialization) -> None:
         """The numbers of a unit fade at rates 1, 2, 3, ..., steps are 0.001 to 0.1 long (section 3.6)."""

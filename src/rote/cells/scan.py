@@ -3,7 +3,7 @@
 Time is cut into pieces of about its square root. All pieces are gone through together, each from zero, with the product
 of the factors so far beside it; then the ends of the pieces are carried from one to the next, and each step gets its
 product times what its piece began with. Nothing is divided, so that factors of zero do no harm. The way back is the
-same recurrence from the end.
+same recurrence from the end, for many gradients at once (``torch.func.vmap``) with one set of products.
 """
 
 from __future__ import annotations
@@ -29,10 +29,13 @@ def scan(
 
 class _Scan(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, factors: Tensor, values: Tensor, start: Tensor) -> Tensor:
-        states = _run(factors, values, start)
-        ctx.save_for_backward(factors, start, states)
-        return states
+    def forward(factors: Tensor, values: Tensor, start: Tensor) -> Tensor:
+        return _run(factors, values, start)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        factors, _, start = inputs
+        ctx.save_for_backward(factors, start, output)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -43,18 +46,30 @@ class _Scan(torch.autograd.Function):
         before = torch.cat([start[..., None, :], states[..., :-1, :]], -2)
         return back * before.conj(), back, back[..., 0, :] * factors[..., 0, :]
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *given: Tensor) -> tuple[Tensor, int]:
+        """Rows of values over one set of factors: the products of these are made once."""
+        first = [
+            value if dim is None else value.movedim(dim, 0) for dim, value in zip(in_dims, given, strict=True)
+        ]  # fmt: skip
+        factors, values, start = first
+        if in_dims[1] is None:
+            values = values.expand(info.batch_size, *values.shape)
+        return _scan(factors, values, start.expand(*values.shape[:-2], start.shape[-1])), 0
+
 
 _scan: Callable[[Tensor, Tensor, Tensor], Tensor] = _Scan.apply
 
 
 def _run(factors: Tensor, values: Tensor, start: Tensor) -> Tensor:
+    """``factors`` may lack leading axes of ``values``."""
     time = values.shape[-2]
     size = math.isqrt(time - 1) + 1
     pieces = -(-time // size)
     lacking = pieces * size - time
-    shape = (*values.shape[:-2], pieces, size, values.shape[-1])
-    products = pad(factors, (0, 0, 0, lacking)).view(shape)
-    states = pad(values, (0, 0, 0, lacking)).view(shape)
+    products, states = (
+        pad(part, (0, 0, 0, lacking)).view(*part.shape[:-2], pieces, size, part.shape[-1]) for part in (factors, values)
+    )
     if not lacking:  # nothing was copied
         products, states = products.clone(), states.clone()
     for place in range(1, size):

@@ -8,13 +8,16 @@ if TYPE_CHECKING:
     from rote.models.adapted import adapt
     from rote.models.architecture import Architecture, architectures
     from rote.models.autocomplete import AutocompleteModel
+    from rote.models.blocks import BlocksConfig
     from rote.models.capabilities import capabilities_of
     from rote.models.cnn import CNN
     from rote.models.encoder_decoder import EncoderDecoder
     from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
+    from rote.models.readout import Readout
     from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
+    from rote.models.saved_characters import characters_record, load_characters
     from rote.models.sequence import SequenceModel
     from rote.models.settings import (
         AutocompleteConfig,
@@ -40,12 +43,14 @@ __all__ = [
     "Architecture",
     "AutocompleteConfig",
     "AutocompleteModel",
+    "BlocksConfig",
     "CNNConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
     "KneserNey",
     "LanguageModelConfig",
     "MLPConfig",
+    "Readout",
     "SequenceModel",
     "SoftmaxConfig",
     "StackedLanguageModel",
@@ -65,7 +70,9 @@ __all__ = [
     "architectures",
     "autocomplete_record",
     "capabilities_of",
+    "characters_record",
     "load_autocomplete",
+    "load_characters",
     "save_autocomplete",
 ]
 __getattr__ = lazily(
@@ -74,6 +81,7 @@ __getattr__ = lazily(
         "Architecture": "architecture",
         "AutocompleteConfig": "settings",
         "AutocompleteModel": "autocomplete",
+        "BlocksConfig": "blocks",
         "CNN": "cnn",
         "CNNConfig": "settings",
         "EncoderDecoder": "encoder_decoder",
@@ -81,6 +89,7 @@ __getattr__ = lazily(
         "KneserNey": "kneser_ney",
         "LanguageModelConfig": "settings",
         "MLPConfig": "settings",
+        "Readout": "readout",
         "SequenceModel": "sequence",
         "SoftmaxConfig": "settings",
         "StackedLanguageModel": "language_model",
@@ -100,7 +109,9 @@ __getattr__ = lazily(
         "architectures": "architecture",
         "capabilities_of": "capabilities",
         "autocomplete_record": "saved_autocomplete",
+        "characters_record": "saved_characters",
         "load_autocomplete": "saved_autocomplete",
+        "load_characters": "saved_characters",
         "save_autocomplete": "saved_autocomplete",
     },
 )

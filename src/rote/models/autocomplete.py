@@ -108,11 +108,10 @@ class AutocompleteModel(SequenceModel):
             torch.from_numpy(packing.pack(part[None])).to(device) for part in (batch.tokens, batch.targets)
         )
         symbols = self.embedding.weight[None]
-        start = self.readout.weight.new_zeros(1, len(batch.lengths), self.recurrent.hidden_size)
         for layer in range(self.recurrent.layers):
             # An axis for one replica. A copy: of a view the arithmetic of stacks would take what it is a view of.
             cell = with_weights(self.recurrent.cell(layer), lambda _, weight: weight[None].clone())
-            symbols = run_ragged(cell, symbols, tokens, packing.sizes, start)
+            symbols = run_ragged(cell, symbols, tokens, packing.sizes)
             tokens = torch.arange(symbols.shape[1], device=device)[None]
         return PackedStates(symbols[0], targets[0], packing)
 

@@ -21,6 +21,7 @@ from rote.cells import Cell, GRUCell, LSTMCell, NestedLSTMCell, Stacked
 from rote.cells.gru_training import run_gru
 from rote.cells.lstm_training import run_lstm
 from rote.cells.nested_lstm_training import run_nested_lstm
+from rote.cells.over_time import hidden_over_time
 from rote.cells.stacked import with_equal_states, with_weights
 
 if TYPE_CHECKING:
@@ -148,22 +149,39 @@ def run_ragged(
     symbols: Float[Tensor, "replica symbol size"],
     tokens: Int[Tensor, "replica token"],
     sizes: Sequence[int],
-    start: Float[Tensor, "replica row unit"],
+    start: Float[Tensor, "replica row unit"] | None = None,
 ) -> Float[Tensor, "replica token unit"]:
     """Hidden states of a stacked cell over packed tokens; ``symbols``: the vector of each symbol. Every part of the
-    cell's state is ``start`` at the beginning."""
+    cell's state is ``start`` at the beginning, or what the cell begins with."""
     a = Stacked()
-    projected = a.linear(symbols, with_equal_states(cell).weight_ih)
+    state = cell.zero_state(len(tokens), sizes[0])
+    if start is not None:
+        state = tuple(start for _ in with_equal_states(cell).state_names)
+    projected = cell.enter(a, symbols)
     entries = tokens + torch.arange(len(tokens), device=tokens.device)[:, None] * symbols.shape[1]
     written_out = _written_out(cell)
     if written_out is not None:
-        return written_out((projected + a.constant(cell.bias)).flatten(0, 1), entries, start, sizes)
+        return written_out((projected + a.constant(cell.bias)).flatten(0, 1), entries, state[0], sizes)
     inputs = embedding(entries, projected.flatten(0, 1))
-    state, hidden = tuple(start for _ in cell.state_names), []
+    found = None if cell.recurrent_matrix else _at_once(cell, a, inputs, sizes, state)
+    if found is not None:
+        return found
+    hidden = []
     for now in inputs.split(tuple(sizes), 1):
         state = cell.step(a, now, tuple(part[:, : now.shape[1]] for part in state))
         hidden.append(state[0])
     return torch.cat(hidden, 1)
+
+
+def _at_once(
+    cell: Cell, a: Stacked, inputs: Tensor, sizes: Sequence[int], state: tuple[Tensor, ...]
+) -> Float[Tensor, "replica token unit"] | None:
+    """All steps at once, with rows that have ended filled up; None if the cell has to go step by step."""
+    counts, rows = torch.tensor(sizes, device=inputs.device)[:, None], torch.arange(sizes[0], device=inputs.device)
+    inside, at = rows < counts, counts.cumsum(0) - counts + rows  # [time, row]
+    filled = inputs[:, torch.where(inside, at, 0)].transpose(1, 2)
+    found = hidden_over_time(cell, a, filled, tuple(part[:, : sizes[0]] for part in state), None)
+    return None if found is None else found[0].transpose(1, 2)[:, inside]
 
 
 def _written_out(cell: Cell) -> Callable[[Tensor, Tensor, Tensor, Sequence[int]], Tensor] | None:

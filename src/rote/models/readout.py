@@ -30,6 +30,65 @@ class PerStep(nn.Module):
         return rows.view(*states.shape[:-1], rows.shape[-1])
 
 
+class Readout(nn.Module):
+    """``cap * tanh(linear(norm(state)) / cap)``: what deep networks read behind their last layer.
+
+    - linear: as it is; tied to an embedding, its weight is that tensor.
+    - norm: torch's nn.RMSNorm or nn.LayerNorm over the whole state, or None.
+    - cap: logits stay between -cap and cap; None for no cap.
+
+    A decomposition takes it apart by the norm of the whole state: the logits of parts sum to those before the cap.
+    """
+
+    def __init__(
+        self, linear: nn.Linear, norm: nn.RMSNorm | nn.LayerNorm | None = None, cap: float | None = None
+    ) -> None:
+        super().__init__()
+        for name, part, kinds in (("linear", linear, (nn.Linear,)), ("norm", norm, (nn.RMSNorm, nn.LayerNorm))):
+            if part is not None and not isinstance(part, kinds):
+                said = " or ".join(f"nn.{kind.__name__}" for kind in kinds)
+                raise UsageError(f"{name!r} of Readout must be {said}. Got {type(part).__name__}.")
+        if norm is not None and tuple(norm.normalized_shape) != (linear.in_features,):
+            over = tuple(norm.normalized_shape)
+            raise UsageError(f"'norm' must be over the {linear.in_features} features of 'linear'. Got {over}.")
+        if cap is not None and not cap > 0:
+            raise UsageError(f"'cap' must be above 0, or None. Got {cap}.")
+        self.norm, self.linear, self.cap = norm, linear, cap
+
+    def forward(self, states: Float[Tensor, "*place unit"]) -> Float[Tensor, "*place output"]:
+        logits: Tensor = self.linear(states if self.norm is None else self.norm(states))
+        return logits if self.cap is None else self.cap * torch.tanh(logits / self.cap)
+
+    def inverse_norm(self, states: Float[Tensor, "*place unit"]) -> Float[Tensor, "*place one"]:
+        """What ``norm`` multiplies each state with, before its weights."""
+        if self.norm is None:
+            return torch.ones_like(states[..., :1])
+        if isinstance(self.norm, nn.LayerNorm):
+            return torch.rsqrt(states.var(-1, correction=0, keepdim=True) + self.norm.eps)
+        eps = torch.finfo(states.dtype).eps if self.norm.eps is None else self.norm.eps
+        return torch.rsqrt(states.square().mean(-1, keepdim=True) + eps)
+
+    def linear_map(self) -> tuple[Float[Tensor, "output unit"], Float[Tensor, " output"] | None]:
+        """Weight and bias with which a state times its ``inverse_norm`` becomes logits, before the cap."""
+        weight: Tensor = self.linear.weight
+        bias: Tensor | None = self.linear.bias
+        if self.norm is None:
+            return weight, bias
+        shift = self.norm.bias if isinstance(self.norm, nn.LayerNorm) else None
+        if shift is not None:
+            bias = weight @ shift if bias is None else bias + weight @ shift
+        weight = weight if self.norm.weight is None else weight * self.norm.weight
+        if isinstance(self.norm, nn.LayerNorm):
+            weight = weight - weight.mean(1, keepdim=True)  # its mean is taken from every state
+        return weight, bias
+
+
+def normed_part(module: nn.Module | None) -> Readout | None:
+    """The ``Readout`` that is all that a readout does."""
+    inner = module.inner if isinstance(module, PerStep) else module
+    return inner if type(inner) is Readout else None
+
+
 def as_readout(module: nn.Module | None) -> nn.Module | None:
     """A plain nn.Linear as it is, anything else as a ``PerStep``."""
     return module if module is None or isinstance(module, PerStep) or linear_part(module) is module else PerStep(module)

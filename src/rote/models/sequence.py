@@ -20,16 +20,23 @@ class SequenceModel(nn.Module):
     """Language models, taggers and classifiers over every step. Without embedding the inputs are vectors; without
     readout the outputs are the top layer's hidden states.
 
-    - readout: an nn.Linear, or any module that acts on each step by itself.
+    - readout: an nn.Linear, a ``Readout`` behind a norm, or any module that acts on each step by itself.
+    - embedding_scale: what every vector of the embedding is multiplied with, as in models whose embedding is tied.
     """
 
     readout: nn.Module | None  # nn.Linear or PerStep
     origin = ""  # of an adapted model: whether it was compared with the user's
 
     def __init__(
-        self, recurrent: Recurrent, embedding: nn.Embedding | None = None, readout: nn.Module | None = None
+        self,
+        recurrent: Recurrent,
+        embedding: nn.Embedding | None = None,
+        readout: nn.Module | None = None,
+        *,
+        embedding_scale: float = 1.0,
     ) -> None:
         super().__init__()
+        self.embedding_scale = embedding_scale
         self.recurrent, self.embedding, self.readout = recurrent, embedding, as_readout(readout)
         wanted, linear = recurrent.cell(0).input_size, self.linear_readout
         if embedding is not None and embedding.embedding_dim != wanted:
@@ -60,12 +67,12 @@ class SequenceModel(nn.Module):
         )  # fmt: skip
 
     def embedding_matrix(self) -> Float[Tensor, "vocabulary input"]:
-        """As the embedding uses it; ``max_norm`` is applied to a copy, where torch would change the weights."""
+        """As the model uses it, scaled; ``max_norm`` is applied to a copy, where torch would change the weights."""
         assert self.embedding is not None
         weight = self.embedding.weight
         if self.embedding.max_norm is not None:
             weight = torch.renorm(weight, self.embedding.norm_type, 0, self.embedding.max_norm)
-        return weight
+        return weight if self.embedding_scale == 1.0 else weight * self.embedding_scale
 
     def read(self, hidden: Float[Tensor, "*place unit"]) -> Float[Tensor, "*place output"]:
         """Logits of states of the top layer (these themselves without a readout), as in eval mode."""

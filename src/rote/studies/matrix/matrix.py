@@ -20,6 +20,10 @@ from rote.studies.matrix.matrix_tables import all_tables
 from rote.training import TrainingConfig
 
 SOURCE = Source("100", "across", "Across the sources", "")
+TODAY = (  # the units of the sources, and those of today
+    "elman", "gru", "lstm", "nested_lstm", "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "slstm",
+    "mlstm", "linear_attention", "delta", "gated_delta", "block", "attention",
+)  # fmt: skip
 
 
 def model() -> LanguageModelConfig:
@@ -123,7 +127,8 @@ class MatrixStudy(Study[MatrixConfig]):
     deviations = (
         "The tasks are scaled down and made alike: sentences for a language model with one layer. Rules have two pairs "
         "of open and close symbols; lookup tables are spelled out with their results, without attention.",
-        "Quick: 32 units, fewer updates, questions and seeds.",
+        "Quick: 32 units, fewer updates, questions and seeds. Cells: the same with recurrent units of today beside the "
+        "sources' own.",
     )
     claims: ClassVar[tuple[Claim, ...]] = ()
     own_scale = True
@@ -135,6 +140,10 @@ class MatrixStudy(Study[MatrixConfig]):
         "quick": {
             "model.embedding": 16, "model.hidden": 32, "training.steps": 800, "training.record_every": 400,
             "questions": 64, "jacobians": 4, "seeds": 5,
+        },
+        "cells": {
+            "cells": TODAY, "model.embedding": 16, "model.hidden": 32, "training.steps": 800,
+            "training.record_every": 400, "questions": 64, "jacobians": 4, "seeds": 5,
         },
         "paper": {},
     }  # fmt: skip
