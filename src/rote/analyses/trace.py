@@ -25,6 +25,7 @@ from rote.models.capabilities import WithStates, require
 from rote.models.in_eval import in_eval
 from rote.models.inputs import WHOLE, check_token_ids, check_vectors
 from rote.models.sequence import SequenceModel
+from rote.models.traced.stages import Stage
 from rote.store import Column, Table
 
 if TYPE_CHECKING:
@@ -139,9 +140,13 @@ def _of_steps(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: An
             outputs = []
             for direction in range(recurrent.directions):
                 index = layer * recurrent.directions + direction
-                run = unroll(recurrent.cell(layer, direction), values, start[index], mask, reverse=direction == 1)
-                states[keys[index]], gates[keys[index]] = run.states, run.gates
+                cell = recurrent.cell(layer, direction)
+                run = unroll(cell, values, start[index], mask, reverse=direction == 1)
                 outputs.append(run.states["hidden"])
+                units = cell.own_size if isinstance(cell, Stage) else cell.output_size
+                if units:  # else it only passes on what later layers need
+                    states[keys[index]] = run.states | {"hidden": run.states["hidden"][..., :units]}
+                    gates[keys[index]] = run.gates
             values = torch.cat(outputs, dim=-1)
         logits = outputs_of(model, values)
     return Trace(states, gates, logits, inputs.mask, tokens=inputs.tokens)

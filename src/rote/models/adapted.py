@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from collections.abc import Callable
+from typing import Any
 
-from rote.cells import Recurrent, as_recurrent
+from torch import nn
+
+from rote.cells import as_recurrent
 from rote.cells.adapt import refuse_computed, refuse_own_forward, unwrapped
 from rote.errors import UsageError
 from rote.models.comparison import Like, compare
@@ -22,7 +25,8 @@ def adapt(
     embedding: nn.Embedding | None = None,
     readout: nn.Module | None = None,
     like: Like | None = None,
-    example: Tensor | None = None,
+    example: Any = None,
+    call: Callable[..., Any] | None = None,
 ) -> SequenceModel:
     """A user's modules as a model that every analysis takes. Shares their weights; changes nothing on them.
 
@@ -47,7 +51,13 @@ def adapt(
     torch.Size([1, 3, 100])
     """
     if model is not None:
-        raise UsageError(f"rote.adapt() takes the parts of your model by keyword: {_call_for(model)}.")
+        if any(part is not None for part in (recurrent, embedding, readout, like)):
+            raise UsageError("rote.adapt() takes a whole model, or its parts by keyword. Got both: leave one out.")
+        from rote.models.traced.whole import adapt_whole
+
+        return adapt_whole(model, example, call)
+    if call is not None:
+        raise UsageError("'call' says how a whole model is called: rote.adapt(model, example=..., call=...).")
     if example is not None and like is None:
         raise UsageError("'example' is what the model is compared with 'like' on: give like=... too, or leave it out.")
     embedding, readout = unwrapped(embedding), unwrapped(readout)
@@ -69,18 +79,3 @@ def adapt(
             raise UsageError(found.explained())
         made.origin = str(found)
     return made
-
-
-def _call_for(model: object) -> str:
-    """How to adapt it, with the names of its parts where they can be told."""
-    kinds: dict[str, tuple[type[nn.Module], ...]] = {
-        "recurrent": (nn.RNNBase, Recurrent),
-        "embedding": (nn.Embedding,),
-        "readout": (nn.Linear,),
-    }
-    named = list(model.named_modules()) if isinstance(model, nn.Module) else []
-    given = []
-    for argument, kind in kinds.items():
-        found = [name for name, part in named if name and isinstance(part, kind)]
-        given.append(f"{argument}=model.{found[0]}" if len(found) == 1 else f"{argument}=...")
-    return f"rote.adapt({', '.join(given)}, like=model)"
