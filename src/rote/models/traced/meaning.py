@@ -80,13 +80,24 @@ class Filled:
 
 
 @dataclass(frozen=True)
+class Longer:
+    """A series with zeros before it or after it, or one that goes on after the last step, until it is cut."""
+
+    node: Node
+    axes: Axes
+    before: int = 0
+    after: int = 0
+    zeros: bool = True
+
+
+@dataclass(frozen=True)
 class Lost:
     """Something that the arithmetic cannot express."""
 
     reason: str
 
 
-Meaning = Tokens | Mask | Count | Series | At | Several | Filled | Lost
+Meaning = Tokens | Mask | Count | Series | At | Several | Filled | Longer | Lost
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from rote.models.traced.rules import RULES
 DECIDING = ("__bool__", "item", "tolist", "__int__", "__float__", "__index__", "numpy", "nonzero", "equal", "allclose")
 SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "__format__", "__repr__", "register_hook",
           "stride", "is_contiguous", "data_ptr", "element_size", "storage_offset", "ndimension", "nelement")  # fmt: skip
+MADE = ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
+        "empty_like", "arange")  # fmt: skip
 READ = ("T", "mT", "data")  # attributes that are tensors
 
 
@@ -100,7 +102,7 @@ class Recorder(TorchFunctionMode):
         met = [value for value in _flat((given, *options.values())) if shapes.is_tracked(value) or isinstance(value, Lost)]
         if name == "sort" and isinstance(found[1], Tensor):
             self._order = found[1]
-        if not met or name in SILENT:
+        if not met or name in SILENT or name in MADE:
             return
         if name in DECIDING:
             if not all(isinstance(value, Count | Mask) for value in met):

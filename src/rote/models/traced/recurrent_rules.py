@@ -15,7 +15,7 @@ from rote.cells.gru import GRUCell
 from rote.cells.lstm import LSTMCell
 from rote.models.traced import shapes
 from rote.models.traced.graph import Node
-from rote.models.traced.meaning import At, Call, Meaning, Scene, Series, Several, Unclear
+from rote.models.traced.meaning import At, Longer, Meaning, Scene, Series, Several, Unclear
 from rote.models.traced.memories import ConvolutionCell
 from rote.models.traced.rules import rule, value_of
 
@@ -150,33 +150,50 @@ def pad(scene: Scene, found: Any, given: Any, sizes: Any, batch_first: bool, pad
     return replace(value, axes=axes, packed=False), None
 
 
+@rule("pad")
+def pad_with_zeros(
+    scene: Scene, found: Tensor, given: Any, pad: Any, mode: str = "constant", value: float | None = None
+) -> Meaning:
+    series = value_of(given)
+    if mode != "constant" or value or len(pad) != 2 or series.axes[-1] != "T" or min(pad) < 0:
+        raise Unclear("padding with something else than zeros, or of another axis than time")
+    return Longer(series.node, series.axes, *pad)
+
+
 @rule("conv1d")
 def conv1d(
     scene: Scene, found: Tensor, given: Any, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
     padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> Meaning:  # fmt: skip
-    """Over time, with as many steps as before: what lies behind is a memory, what lies ahead one that reads backward."""
-    value = value_of(given)
-    width = weight.shape[-1]
+    """Over time: what lies behind is a memory, what lies ahead one that reads backward."""
     stride, dilation = (one[0] if isinstance(one, tuple | list) else one for one in (stride, dilation))
+    if (stride, dilation) != (1, 1):
+        raise Unclear("a convolution with strides or gaps")
+    width = weight.shape[-1]
     behind = (width - 1) // 2 if padding == "same" else padding[0] if isinstance(padding, tuple | list) else padding
-    if value.axes != ("B", "F", "T") or found.shape[-1] != scene.time or (stride, dilation, groups) != (1, 1, 1):
-        raise Unclear("a convolution that changes the number of steps, or has strides, gaps or groups")
-    if not isinstance(value, Series) or isinstance(behind, str):
-        raise Unclear("a convolution of one step")
-    ahead = width - 1 - behind
-    key = (id(scene.graph.weight(weight)), behind)
-    size = (value.node.size, len(weight))
-    eye = torch.eye(value.node.size).to(scene.like)
+    value = given if isinstance(given, Longer) else value_of(given)
+    behind = 0 if isinstance(behind, str) else behind + (value.before if isinstance(value, Longer) else 0)
+    ahead, extra = width - 1 - behind, found.shape[-1] - scene.time
+    if value.axes != ("B", "F", "T") or ahead < 0 or extra < 0 or isinstance(value, At):
+        raise Unclear("a convolution that leaves steps out")
+    if groups > 1:
+        weight = torch.stack([torch.block_diag(*one.chunk(groups)) for one in weight.unbind(-1)], -1)
+    node = _convolution(scene, value.node, weight, bias, behind, ahead)
+    return Longer(node, value.axes, 0, extra, zeros=False) if extra else Series(node, value.axes)
+
+
+def _convolution(scene: Scene, given: Node, weight: Tensor, bias: Tensor | None, behind: int, ahead: int) -> Node:
+    key, size = (id(scene.graph.weight(weight)), behind), (given.size, len(weight))
+    eye = torch.eye(given.size).to(scene.like)
     past = {"weight_ih": eye, "bias_ih": bias} | {f"weight_{ago}": weight[..., behind - ago] for ago in range(behind + 1)}
     cell = ConvolutionCell(*size, biases="none" if bias is None else "one", weights=past, width=behind + 1)
-    node = scene.graph.memory(value.node, cell, ("past", *key), scene.where)
-    if ahead:
-        later = {"weight_ih": eye} | {f"weight_{ago}": weight[..., behind + ago] for ago in range(1, ahead + 1)}
-        cell = ConvolutionCell(*size, biases="none", weights=later, width=ahead + 1, now=False)
-        other = scene.graph.memory(value.node, cell, ("ahead", *key), scene.where, reverse=True)
-        node = scene.node("add", (node, other), node.size)
-    return replace(value, node=node)
+    node = scene.graph.memory(given, cell, ("past", *key), scene.where)
+    if not ahead:
+        return node
+    later = {"weight_ih": eye} | {f"weight_{ago}": weight[..., behind + ago] for ago in range(1, ahead + 1)}
+    cell = ConvolutionCell(*size, biases="none", weights=later, width=ahead + 1, now=False)
+    other = scene.graph.memory(given, cell, ("ahead", *key), scene.where, reverse=True)
+    return scene.node("add", (node, other), node.size)
 
 
 def of_cells(scene: Scene, value: Any, cells: Sequence[Cell], directions: int = 1) -> tuple[Meaning, Meaning]:

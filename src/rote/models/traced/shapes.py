@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rote.models.traced.graph import Node
 from rote.models.traced.meaning import (
-    At, Axes, Count, Filled, Mask, Meaning, Scene, Series, Several, Tokens, Unclear, same_place, together,
+    At, Axes, Count, Filled, Longer, Mask, Meaning, Scene, Series, Several, Tokens, Unclear, same_place, together,
 )  # fmt: skip
 
 
@@ -147,6 +147,8 @@ def indexed(scene: Scene, value: Any, index: Any, found: Any) -> Meaning:
         index[place : place + 1] = [slice(None)] * (len(value.axes) - sum(part is not None for part in index) + 1)
     if any(isinstance(part, Tensor | list) for part in index):
         return _by_tensor(scene, value, index)
+    if isinstance(value, Longer):
+        value, index = _cut_to_time(scene, value, index), []
     axes: list[str] = []
     rest = list(value.axes)
     for part in index:
@@ -158,6 +160,18 @@ def indexed(scene: Scene, value: Any, index: Any, found: Any) -> Meaning:
     if isinstance(value, Several):
         return value if value.shape else value.items[0]
     return replace(value, axes=(*axes, *rest))
+
+
+def _cut_to_time(scene: Scene, value: Longer, index: list[Any]) -> Series:
+    """All steps of a convolution that went on after the last one."""
+    place = value.axes.index("T")
+    length = scene.time + value.before + value.after
+    cuts = [part for at, part in enumerate(index) if at != place and part != slice(None)]
+    if cuts or value.zeros or value.before or place >= len(index) or not isinstance(index[place], slice):
+        raise Unclear("some of the steps of what is longer than the sequence")
+    if index[place].indices(length) != (0, scene.time, 1):
+        raise Unclear("some of the steps of what is longer than the sequence")
+    return Series(value.node, value.axes)
 
 
 def _one_axis(scene: Scene, value: Any, label: str, part: Any) -> tuple[Any, list[str]]:
@@ -227,7 +241,7 @@ def expanded(scene: Scene, value: Any, found: Tensor) -> Meaning:
 
 
 def is_tracked(value: Any) -> bool:
-    return isinstance(value, Tokens | Mask | Count | Series | At | Several | Filled)
+    return isinstance(value, Tokens | Mask | Count | Series | At | Several | Filled | Longer)
 
 
 def constant_over(scene: Scene, value: Series | At, constant: Tensor) -> tuple[Tensor | None, Tensor | None]:

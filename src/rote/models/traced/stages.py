@@ -147,7 +147,9 @@ class Stage(Cell):
         for value, wire in zip(values, self.passed, strict=True):
             outputs.append(_cut(a, value, wire))
         if self._padded:
-            outputs.append(a.constant(self.zeros))
+            rest = self.state_sizes[0] - self._padded
+            before = a.pieces(state[0], [rest, self._padded])[1] if rest else state[0]
+            outputs.append(a.scale(before, self.zeros))
         return (a.settle(outputs[0] if len(outputs) == 1 else a.join(outputs)), *others)
 
 
