@@ -156,7 +156,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "cos": (lambda a, p, h: torch.cos(p), r"a\.apply\(torch\.cos, value\)"),
     "product": (lambda a, p, h: p * h, r"a\.product\(gate, source\)"),
     "weight": (lambda a, p, h: torch.ones(HIDDEN) * p, r"a\.scale\(value, weight\)"),
-    "division": (lambda a, p, h: p / 2, "a.apply"),
+    "division": (lambda a, p, h: p / 2, r"a\.reciprocal\(value\)"),
     "matrix": (lambda a, p, h: p @ torch.eye(HIDDEN), r"a\.linear\(value, weight\)"),
     "cat": (lambda a, p, h: a.linear(torch.cat([p, h], -1), torch.ones(HIDDEN, 2 * HIDDEN)), r"a\.join"),
     "chunk": (lambda a, p, h: p.chunk(1, -1)[0], r"a\.pieces\(value, sizes\)"),

@@ -166,8 +166,9 @@ class Recording(Arithmetic[Value]):
 
         return self._made(total, pull)
 
-    def scale(self, value: Value, weight: Tensor) -> Value:
-        return self.elementwise(value, value.total * weight, weight)
+    def scale(self, value: Value, weight: Tensor | float) -> Value:
+        each = weight if isinstance(weight, Tensor) else value.total.new_full((1,), weight).expand_as(value.total)
+        return self.elementwise(value, value.total * weight, each)
 
     def apply(self, function: Function, value: Value, *weights: Tensor) -> Value:
         if value.place is None:
@@ -178,14 +179,21 @@ class Recording(Arithmetic[Value]):
         return self.elementwise(value, *_with_derivative(function, value.total, weights))
 
     def product(self, gate: Value, source: Value) -> Value:
-        sides = [(gate.place, source.total), (source.place, gate.total)]
-        needed = [(place, other) for place, other in sides if place is not None]
+        return self._of_two(gate.total * source.total, (gate, source.total), (source, gate.total))
+
+    def maximum(self, first: Value, second: Value) -> Value:
+        total = torch.maximum(first.total, second.total)
+        larger = torch.sign(first.total - second.total).add(1).div(2)  # one half where both are the same, as in torch
+        return self._of_two(total, (first, larger), (second, 1 - larger))
+
+    def _of_two(self, total: Tensor, *sides: tuple[Value, Tensor]) -> Value:
+        """What was made unit by unit from two values, each with its derivative."""
+        needed = [(value.place, derivative) for value, derivative in sides if value.place is not None]
 
         def pull(terms: list[Term], pending: list[list[Term]]) -> None:
-            for place, other in needed:
-                pending[place] += [term.times(other) for term in terms]
+            for place, derivative in needed:
+                pending[place] += [term.times(derivative) for term in terms]
 
-        total = gate.total * source.total
         return self._made(total, pull) if needed else self.constant(total)
 
     def settle(self, value: Value) -> Value:

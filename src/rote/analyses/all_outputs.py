@@ -125,7 +125,7 @@ def causal_values(
     now, then = (
         [[seeds.new_zeros(time, batch, size) for size in layer.cell.state_sizes] for layer in layers] for _ in range(2)
     )
-    weights = [reading.weights[0], *(layer.cell.weight_ih for layer in layers[1:])]
+    weights = [reading.weights[0], *(layer.cell.input_matrix for layer in layers[1:])]
     for t in reversed(range(time)):
         now[-1][0][t] = seeds[t]
         for index in reversed(range(len(layers))):
@@ -168,7 +168,7 @@ def _two_way_rows(
     above = seeds.new_zeros(time, len(outputs), batch, size)  # of the steps of the layer above, [time, row, ...]
     above[outputs, range(len(outputs))] = seeds[outputs]
     for index in reversed(range(len(layers))):
-        weights = [run.cell.weight_ih for run in layers[index]] if index else reading.weights
+        weights = [run.cell.input_matrix for run in layers[index]] if index else reading.weights
         below = seeds.new_zeros(time, len(outputs), batch, weights[0].shape[1])
         for run, weight, block in zip(layers[index], weights, above.chunk(2, dim=-1), strict=True):
             reached = outputs if index == len(layers) - 1 else range(time)  # nothing comes from other steps

@@ -132,7 +132,7 @@ def with_fewest_rows(table: Float[Tensor, "vocabulary input"], pairs: int) -> Fl
 
 
 def _reading(recurrent: Recurrent, vectors: Tensor, table: Tensor | None, what: Measure) -> Reading:
-    weights = [recurrent.cell(0, way).weight_ih for way in range(recurrent.directions)]
+    weights = [recurrent.cell(0, way).input_matrix for way in range(recurrent.directions)]
     if table is not None and len(table) <= table.shape[1]:  # one product to the coordinates instead of two
         weights, table = [weight @ table.T for weight in weights], None
     return Reading(weights, lambda gradients, t: what.numbers(gradients, vectors[:, t], table))

@@ -107,10 +107,10 @@ def neuron_layers(model: nn.Module) -> Iterator[NeuronLayer]:
 
 def _cell_layer(name: str, cell: Cell | nn.RNNCellBase) -> NeuronLayer:
     size = cell.hidden_size
-    if isinstance(cell, Cell) and set(cell.state_sizes) != {size}:
+    if isinstance(cell, Cell) and (set(cell.state_sizes) != {size} or cell.weight_ih is None):
         raise UsageError(
-            f"{name} has states of different size, {dict(zip(cell.state_names, cell.state_sizes, strict=True))}, and "
-            "cannot be pruned: a unit of its output is no neuron with weights of its own."
+            f"{name} has states of different size, {dict(zip(cell.state_names, cell.state_sizes, strict=True))}, or no "
+            "matrix for its input, and cannot be pruned: a unit of its output is no neuron with weights of its own."
         )
     declared = cell.shapes() if isinstance(cell, Cell) else {}  # a cell's weights may be another module's tensors
     weights: dict[str, Tensor] = {key: getattr(cell, key) for key, shape in declared.items() if shape is not None}

@@ -64,7 +64,7 @@ class Question:
         """Whether what comes from no input is carried along with the parts. It is a run on inputs of zero, unless some
         value is used whole: then it goes through the gates that the inputs have set."""
         return self.rules.reference and (
-            self.rules.gates == "whole" or any(map(_uses_whole, self.recurrent.all_cells()))
+            self.rules.gates == "whole" or any(map(uses_whole, self.recurrent.all_cells()))
         )
 
     @property
@@ -175,7 +175,8 @@ class _Layer:
     def __post_init__(self) -> None:
         question, inputs = self.question, self.question.inputs
         self.cell: Cell = question.recurrent.cell(self.layer, self.direction)
-        self.whole = [value[:, None] for value in question.state(self.layer, self.direction)]
+        self.states = [value[:, None] for value in question.state(self.layer, self.direction)]
+        self.apart = [k for k, name in enumerate(self.cell.state_names) if name not in self.cell.whole_states]
         self.parts = [torch.zeros_like(value) if question.marked else value[:, :0] for value in self.whole]
         # By branch: 1 where the irrelevant part is carried; for each state the squared norm of its largest part so far.
         self.figures = self.whole[0].new_zeros(inputs.batch, int(question.marked), 1 + len(self.whole))
@@ -205,15 +206,15 @@ class _Layer:
             if self.figures.shape[1] or self.question.carries_bias:
                 own = self._input(a, branches, projected[:, t], [side[t] for side in below])
                 begun: list[Tensor] = self.parts
-                biases: Sequence[Tensor | float] = self.references or [0.0] * len(begun)
-                new = cell.step(a, own, tuple(map(Split, self.whole, begun, biases)))
-                self.parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(new, begun, strict=True)]
+                new = cell.step(a, own, self._split())
+                mine = [new[k] for k in self.apart]
+                self.parts = [_held(_settled(a, value, old), old, keep) for value, old in zip(mine, begun, strict=True)]
                 totals = [value.total for value in new]
                 if self.question.carries_bias:
-                    carried = [_tensor(value.bias, value.total) for value in new]
+                    carried = [_tensor(value.bias, value.total) for value in mine]
             else:  # no span has begun
-                totals = list(cell.step(Plain(), projected[:, t], tuple(self.whole)))
-            self.whole = [_held(value, old, keep) for value, old in zip(totals, self.whole, strict=True)]
+                totals = list(cell.step(Plain(), projected[:, t], tuple(self.states)))
+            self.states = [_held(value, old, keep) for value, old in zip(totals, self.states, strict=True)]
             self._refer(t, carried, keep)
             if self.starting or number % EVERY == 0 or number == inputs.time - 1:
                 self._choose(keep)
@@ -224,6 +225,19 @@ class _Layer:
                 shown = self._shown(t, keep)
                 part = shown.as_part(0 * shown.rest) if self.flipped else shown.part
                 branches.write(part, result[:, :, places[t]])
+
+    @property
+    def whole(self) -> list[Tensor]:
+        """The states that are taken apart, each as it is."""
+        return [self.states[k] for k in self.apart]
+
+    def _split(self) -> tuple[Split, ...]:
+        """The state before a step, in parts."""
+        found = [Split(value, None) for value in self.states]
+        biases: Sequence[Tensor | float] = self.references or [0.0] * len(self.parts)
+        for k, part, bias in zip(self.apart, self.parts, biases, strict=True):
+            found[k] = Split(self.states[k], part, bias)
+        return tuple(found)
 
     def _refer(self, t: int, carried: list[Tensor] | None, keep: Tensor | None) -> None:
         """What comes from no input, behind the step: as the reference run has it, or as it was carried along."""
@@ -355,8 +369,12 @@ class _Marks(Plain):
         self.found = True
         return value
 
+    def maximum(self, first: Tensor, second: Tensor) -> Tensor:
+        return super().maximum(self.whole(first), second)
 
-def _uses_whole(cell: Cell) -> bool:
+
+def uses_whole(cell: Cell) -> bool:
+    """Whether a step uses some value whole, by whatever rule."""
     marks, start = _Marks(), cell.zero_state(1)
     cell.step(marks, cell.project(start[0].new_zeros(1, cell.input_size)), start)
     return marks.found

@@ -46,6 +46,11 @@ class Parted(NoTensor):
         return Parted(-self.relevant, -self.irrelevant, one - self.bias, whole=self.whole)
 
 
+def undivided(value: Tensor) -> Parted:
+    zero = torch.zeros_like(value)
+    return Parted(zero, value, zero, whole=True)
+
+
 class BothParts(Arithmetic[Parted]):
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -64,7 +69,7 @@ class BothParts(Arithmetic[Parted]):
         )
         return tuple(Parted(r, i, b, whole=value.whole) for r, i, b in zip(relevant, irrelevant, bias, strict=True))
 
-    def scale(self, value: Parted, weight: Tensor) -> Parted:
+    def scale(self, value: Parted, weight: Tensor | float) -> Parted:
         return Parted(*(part * weight for part in value.parts), whole=value.whole)
 
     def join(self, values: Sequence[Parted]) -> Parted:
@@ -93,6 +98,9 @@ class BothParts(Arithmetic[Parted]):
                 irrelevant = irrelevant + ig * rs + rg * i_s
         return Parted(relevant, irrelevant, bg * bs)
 
+    def maximum(self, first: Parted, second: Parted) -> Parted:
+        return undivided(torch.maximum(first.total, second.total))
+
     def settle(self, value: Parted) -> Parted:
         if self.rules.reference:
             return value
@@ -114,8 +122,7 @@ class BothParts(Arithmetic[Parted]):
     def _linearized(self, function: Callable[[Tensor], Tensor], value: Parted) -> Parted:
         r, i, b = value.relevant, value.irrelevant, value.bias
         if value.whole:
-            zero = torch.zeros_like(i)
-            return Parted(zero, function(value.total), zero, whole=True)
+            return undivided(function(value.total))
         if self.rules.linearization == "shapley":
             return Parted(*shapley(function, r, i + torch.zeros_like(r), b + torch.zeros_like(r)))
         both, alone = function(r + i + b), function(b)
@@ -187,22 +194,26 @@ def _one_layer(
     counts = question.bias.double()[..., None]
     whole = tuple(value.double()[:, None] for value in question.state(layer, direction))
     current = []
-    for value in whole:
+    for name, value in zip(cell.state_names, whole, strict=True):
         full = value.expand(-1, question.spans, -1)
         none = torch.zeros_like(full)
-        current.append(Parted(full, none, none) if question.marked else Parted(none, full, none))
+        parted = Parted(full, none, none) if question.marked else Parted(none, full, none)
+        current.append(undivided(value) if name in cell.whole_states else parted)
     series: dict[int, tuple[Tensor, Tensor, Tensor, Tensor]] = {}
     for t in question.times(direction):
         a.bias_counts = counts[:, :, t]
         now = Parted(*(cell.project(part[:, :, t]) for part in below.parts))
-        new = [_spread(a.settle(value), error.shape) for value in cell.step(a, now, tuple(current))]
+        new = cell.step(a, now, tuple(current))
         true = cell.step(plain, cell.project(total[:, :, t]), whole)
         keep = inputs.mask[:, t, None, None]
-        for value, parts in zip(true, new, strict=True):
-            _raise(error, value, parts, keep[..., 0])
-        new = [_completed(parts, value) for parts, value in zip(new, true, strict=True)]
         whole = tuple(torch.where(keep, value, old) for value, old in zip(true, whole, strict=True))
-        current = [_kept(value, old, keep) for value, old in zip(new, current, strict=True)]
+        for k, name in enumerate(cell.state_names):
+            if name in cell.whole_states:
+                current[k] = undivided(whole[k])
+                continue
+            parts = _spread(a.settle(new[k]), error.shape)
+            _raise(error, true[k], parts, keep[..., 0])
+            current[k] = _kept(_completed(parts, true[k]), current[k], keep)
         top = current[0]
         series[t] = (top.relevant * keep, top.irrelevant * keep, top.bias * keep, whole[0] * keep)
     relevant, irrelevant, bias, output = zip(*(series[t] for t in range(inputs.time)), strict=True)

@@ -142,7 +142,7 @@ class Carried(Arithmetic[Split]):
         parts = [None] * len(sizes) if value.part is None else _cut(value.part, sizes)
         return tuple(map(Split, totals, parts, biases))
 
-    def scale(self, value: Split, weight: Tensor) -> Split:
+    def scale(self, value: Split, weight: Tensor | float) -> Split:
         return value.times(weight)
 
     def join(self, values: Sequence[Split]) -> Split:
@@ -175,6 +175,9 @@ class Carried(Arithmetic[Split]):
         own = part_of(gate)
         weight, other = self._weights(gate, own, source)
         return Split(total, _sum_of_products(weight, part, own, other), _times(gate.bias, bias))
+
+    def maximum(self, first: Split, second: Split) -> Split:
+        return Split(torch.maximum(first.total, second.total), None)
 
     def _weights(self, gate: Split, own: Number, source: Split) -> tuple[Number, Number]:
         """What the source's and the gate's part are multiplied with."""

@@ -207,4 +207,4 @@ def _checked_states(found: Any, batch: int, time: int) -> dict[int, dict[str, Te
 def _numbers(model: SequenceModel, recurrent: Recurrent) -> int:
     """Held of each step: states and gates of all layers, those of one of them twice, its projected input, outputs."""
     series = [sum(cell.state_sizes) + len(cell.gate_names) * cell.hidden_size for cell in recurrent.all_cells()]
-    return sum(series) + max(series) + len(recurrent.cell(0).weight_ih) + model.output_size
+    return sum(series) + max(series) + len(recurrent.cell(0).input_matrix) + model.output_size

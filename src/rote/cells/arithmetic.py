@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
+from typing import Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from torch.nn import functional
 from rote.errors import UsageError
 
 Function = Callable[..., Tensor]
+Norm = Literal["rms", "layer", "length"]
 
 
 @dataclass(frozen=True)
@@ -26,25 +27,70 @@ class Arrangement:
     forward: Callable[[Tensor], Tensor]
     back: Callable[[Tensor], Tensor]
 
+    @property
+    def transposed(self) -> Arrangement:
+        return Arrangement(self.back, self.forward)
+
 
 def repeated(times: int) -> Arrangement:
     """Each unit so many times in a row."""
     return Arrangement(lambda value: value.repeat_interleave(times, -1), lambda value: _added(value, times, -1))
 
 
-def tiled(times: int) -> Arrangement:
-    """All units one after the other, and this so many times."""
+def tiled(times: int, groups: int = 1) -> Arrangement:
+    """All units of a group one after the other, and this so many times; then the next group."""
 
     def forward(value: Tensor) -> Tensor:
-        return torch.cat([value] * times, -1)
+        each = value.reshape(*value.shape[:-1], groups, 1, value.shape[-1] // groups)
+        return each.expand(*each.shape[:-2], times, each.shape[-1]).flatten(-3)
 
-    return Arrangement(forward, lambda value: _added(value, value.shape[-1] // times, -2))
+    def back(value: Tensor) -> Tensor:
+        return value.reshape(*value.shape[:-1], groups, times, value.shape[-1] // groups // times).sum(-2).flatten(-2)
+
+    return Arrangement(forward, back)
 
 
 def summed(size: int) -> Arrangement:
     """The sums of so many units that stand together."""
-    there = repeated(size)
-    return Arrangement(there.back, there.forward)
+    return repeated(size).transposed
+
+
+def centered(size: int) -> Arrangement:
+    """So many units that stand together, less their mean."""
+
+    def forward(value: Tensor) -> Tensor:
+        each = value.reshape(*value.shape[:-1], value.shape[-1] // size, size)
+        return (each - each.mean(-1, keepdim=True)).flatten(-2)
+
+    return Arrangement(forward, forward)
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """A matrix for each head, kept as one long row of numbers: heads, in each its rows, in each its columns."""
+
+    heads: int
+    rows: int
+    columns: int
+
+    @property
+    def size(self) -> int:
+        return self.heads * self.rows * self.columns
+
+    @property
+    def from_heads(self) -> Arrangement:
+        """A number for each head, given to its whole matrix."""
+        return repeated(self.rows * self.columns)
+
+    @property
+    def from_rows(self) -> Arrangement:
+        """A number for each head and row, given to the whole row; transposed: the sum of each row."""
+        return repeated(self.columns)
+
+    @property
+    def from_columns(self) -> Arrangement:
+        """A number for each head and column, given to the whole column; transposed: the sum of each column."""
+        return tiled(self.rows, self.heads)
 
 
 def _added(value: Tensor, size: int, axis: int) -> Tensor:
@@ -73,8 +119,8 @@ class Arithmetic(Protocol[V]):
     def constant(self, bias: Tensor) -> V:
         """A bias: it comes from no input."""
 
-    def scale(self, value: V, weight: Tensor) -> V:
-        """``value * weight``, with a weight for each unit that comes from no input."""
+    def scale(self, value: V, weight: Tensor | float) -> V:
+        """``value * weight``, with a weight for each unit that comes from no input, or one number for all."""
 
     def pieces(self, value: V, sizes: Sequence[int]) -> tuple[V, ...]:
         """Consecutive pieces of the last axis."""
@@ -83,7 +129,7 @@ class Arithmetic(Protocol[V]):
         """The opposite of ``pieces``."""
 
     def arrange(self, value: V, how: Arrangement) -> V:
-        """The units laid out anew or added up: ``repeated(n)``, ``tiled(n)``, ``summed(n)``."""
+        """The units laid out anew or added up: ``repeated(n)``, ``tiled(n)``, ``summed(n)``, ``centered(n)``."""
 
     def apply(self, function: Function, value: V, *weights: Tensor) -> V:
         """``function(value, *weights)``, any function of each number by itself, with weights for each unit.
@@ -95,6 +141,9 @@ class Arithmetic(Protocol[V]):
 
     def product(self, gate: V, source: V) -> V:
         """``gate * source``; the order matters to decompositions that credit a product to its source."""
+
+    def maximum(self, first: V, second: V) -> V:
+        """The larger of two values, unit by unit; it is whole."""
 
     def settle(self, value: V) -> V:
         """Mark a state: decompositions decide here whether what biases alone produced counts as relevant."""
@@ -139,6 +188,37 @@ class Arithmetic(Protocol[V]):
     def sqrt(self, value: V) -> V:
         return self.apply(torch.sqrt, value)
 
+    def reciprocal(self, value: V) -> V:
+        """1 / value; it is whole, since a part of a denominator may be zero."""
+        return self.apply(torch.reciprocal, self.whole(value))
+
+    def outer(self, rows: V, columns: V, shape: Matrices) -> V:
+        """The outer product of each head: what is to be written, ``columns``, at the place ``rows``."""
+        return self.product(self.arrange(rows, shape.from_rows), self.arrange(columns, shape.from_columns))
+
+    def read(self, rows: V, memory: V, shape: Matrices) -> V:
+        """``rows @ memory`` of each head: what is found at the place ``rows``."""
+        found = self.product(self.arrange(rows, shape.from_rows), memory)
+        return self.arrange(found, shape.from_columns.transposed)
+
+    def within_heads(self, value: V, weight: Tensor, heads: int) -> V:
+        """``linear`` by a matrix whose blocks, [head * row, column], act on one head each."""
+        if heads == 1:
+            return self.linear(value, weight)
+        rows, columns = weight.shape[-2] // heads, weight.shape[-1]
+        pieces = enumerate(self.pieces(value, [columns] * heads))
+        return self.join([self.linear(one, weight[..., head * rows : (head + 1) * rows, :]) for head, one in pieces])
+
+    def norm(self, value: V, size: int, eps: float, kind: Norm = "rms") -> V:
+        """Every ``size`` units that stand together over their root mean square ("rms"), that of their differences from
+        their mean ("layer"), or their length ("length"). What they are divided by is used whole, so that each part of
+        the value is divided by the same; weights and bias are for ``scale`` and ``constant``."""
+        value = self.arrange(value, centered(size)) if kind == "layer" else value
+        squares = self.arrange(self.square(self.whole(value)), summed(size))
+        count = 1 if kind == "length" else size
+        inverse = self.apply(lambda total: torch.rsqrt(total / count + eps), squares)
+        return self.product(self.arrange(inverse, repeated(size)), value)
+
 
 class Plain(Arithmetic[Tensor]):
     """Ordinary tensors. ``gates`` holds the gates of the last step."""
@@ -152,8 +232,8 @@ class Plain(Arithmetic[Tensor]):
     def constant(self, bias: Tensor) -> Tensor:
         return bias
 
-    def scale(self, value: Tensor, weight: Tensor) -> Tensor:
-        return value * self.constant(weight)
+    def scale(self, value: Tensor, weight: Tensor | float) -> Tensor:
+        return value * (self.constant(weight) if isinstance(weight, Tensor) else weight)
 
     def pieces(self, value: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
         return cast(tuple[Tensor, ...], value.split(list(sizes), dim=-1))
@@ -170,6 +250,9 @@ class Plain(Arithmetic[Tensor]):
 
     def product(self, gate: Tensor, source: Tensor) -> Tensor:
         return gate * source
+
+    def maximum(self, first: Tensor, second: Tensor) -> Tensor:
+        return torch.maximum(first, second)
 
     def settle(self, value: Tensor) -> Tensor:
         return value
@@ -228,7 +311,12 @@ INSTEAD = {
     **dict.fromkeys(("split", "chunk", "tensor_split", "unbind", "getitem"), "a.pieces(value, sizes)"),
     **dict.fromkeys(("add", "radd", "sub", "rsub"), "value + a.constant(weight)"),
     **dict.fromkeys(("sum", "repeat_interleave", "tile", "repeat"), "a.arrange(value, summed(n)), repeated or tiled"),
+    **dict.fromkeys(("maximum", "max", "clamp"), "a.maximum(first, second)"),
+    **dict.fromkeys(("outer", "ger", "einsum"), "a.outer(rows, columns, shape) or a.read(rows, memory, shape)"),
+    **dict.fromkeys(("rms_norm", "layer_norm", "normalize", "group_norm"), "a.norm(value, size, eps, kind)"),
+    "div": "a.product(a.reciprocal(value), source), or a.scale(value, 1 / weight)",
     "logsigmoid": "a.log_sigmoid(value)",
+    "reciprocal": "a.reciprocal(value)",
 }
 
 

@@ -19,7 +19,9 @@ A cell of one's own takes about twenty lines:
 A unit that does not multiply its state by a matrix (minGRU and the like) says ``recurrent_matrix = False``: it has
 neither ``weight_hh`` nor ``bias_hh``. If its step is linear in its state, it trains without a loop over time by itself
 (``over_time``). States that do not all have hidden_size units are declared in ``state_sizes``, weights of other names
-in ``shapes``, where they start in ``initialize``; ``weight_ih`` is all that acts on the input. See ``rg_lru.py``.
+in ``shapes``, where they start in ``initialize``; ``weight_ih`` is all that acts on the input. See ``rg_lru.py``. A
+cell whose ``shapes`` has no ``weight_ih`` gets the input as it is in place of ``projected``. A matrix is a state like
+any other, kept as one long row (``arithmetic.Matrices``).
 """
 
 from __future__ import annotations
@@ -67,10 +69,12 @@ class Cell(nn.Module, ABC):
     forget_rows: ClassVar[int | None] = None  # which group of hidden_size rows is the forget gate
     gate_bias_rows: ClassVar[tuple[int, ...]] = ()  # which are update and reset gates
     recurrent_matrix: ClassVar[bool] = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
+    whole_states: ClassVar[tuple[str, ...]] = ()  # never taken apart: denominators, stabilizers
+    start_values: ClassVar[Mapping[str, float]] = {}  # of states that do not start from zero
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name
 
-    weight_ih: Tensor
+    weight_ih: Tensor  # None where a cell takes its input as it is
     weight_hh: Tensor
     bias_ih: Tensor | None
     bias_hh: Tensor | None
@@ -153,7 +157,7 @@ class Cell(nn.Module, ABC):
 
     def _lacking(self) -> dict[str, None]:
         """The usual weights that a cell's own ``shapes`` leaves out."""
-        return {name: None for name in ("weight_hh", *BIASES) if name not in self.shapes()}
+        return {name: None for name in ("weight_ih", "weight_hh", *BIASES) if name not in self.shapes()}
 
     @property
     def bias(self) -> Tensor:
@@ -163,13 +167,27 @@ class Cell(nn.Module, ABC):
         return self.bias_ih if self.bias_hh is None else self.bias_ih + self.bias_hh
 
     def zero_state(self, *shape: int) -> tuple[Tensor, ...]:
-        """One tensor [*shape, unit] of zeros for each part of the state, such as [batch, unit]."""
+        """One tensor [*shape, unit] for each part of the state, such as [batch, unit], as a sequence begins: zeros, but
+        for those that have a start value of their own."""
         weight = next(value for name in self.shapes() if (value := getattr(self, name)) is not None)
-        return tuple(weight.new_zeros(*shape, size) for size in self.state_sizes)
+        sizes = zip(self.state_names, self.state_sizes, strict=True)
+        return tuple(weight.new_full((*shape, size), self.start_values.get(name, 0.0)) for name, size in sizes)
+
+    @property
+    def input_matrix(self) -> Tensor:
+        """``weight_ih``, or the identity where the step takes the input as it is."""
+        if self.weight_ih is not None:
+            return self.weight_ih
+        weight = next(value for name in self.shapes() if (value := getattr(self, name)) is not None)
+        return torch.eye(self.input_size, dtype=weight.dtype, device=weight.device)
 
     def project(self, inputs: Tensor) -> Tensor:
-        """``weight_ih @ x`` for inputs of any leading shape: one product for all steps."""
-        return inputs @ self.weight_ih.T
+        """``weight_ih @ x`` for inputs of any leading shape, one product for all steps; or the inputs as they are."""
+        return inputs if self.weight_ih is None else inputs @ self.weight_ih.T
+
+    def enter(self, a: Arithmetic[V], inputs: V) -> V:
+        """``project`` in the operations of an arithmetic."""
+        return inputs if self.weight_ih is None else a.linear(inputs, self.weight_ih)
 
     @abstractmethod
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:

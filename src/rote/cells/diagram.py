@@ -19,7 +19,7 @@ from rote.cells.cell import Cell
 
 Kind = Literal[
     "input", "state", "weighted", "sigmoid", "tanh", "relu", "function", "product", "sum", "difference", "complement",
-    "negative", "joined",
+    "negative", "joined", "maximum",
 ]  # fmt: skip
 FUNCTIONS: dict[Function, Kind] = {torch.sigmoid: "sigmoid", torch.tanh: "tanh", torch.relu: "relu"}
 PLAIN = Plain()
@@ -65,7 +65,7 @@ class Drawing(Arithmetic[Term]):
         below = zip(*(self.pieces(one, sizes) for one in value.inputs), strict=True)
         return tuple(Term(value.kind, part, inputs) for part, inputs in zip(parts, below, strict=True))
 
-    def scale(self, value: Term, weight: Tensor) -> Term:
+    def scale(self, value: Term, weight: Tensor | float) -> Term:
         return Term("weighted", PLAIN.scale(value.value, weight), (value,))
 
     def join(self, values: Sequence[Term]) -> Term:
@@ -79,6 +79,9 @@ class Drawing(Arithmetic[Term]):
 
     def product(self, gate: Term, source: Term) -> Term:
         return Term("product", gate.value * source.value, (gate, source))
+
+    def maximum(self, first: Term, second: Term) -> Term:
+        return Term("maximum", torch.maximum(first.value, second.value), (first, second))
 
     def settle(self, value: Term) -> Term:
         return value

@@ -71,8 +71,8 @@ class OverTime(Arithmetic[Series]):
     def constant(self, bias: Tensor) -> Series:
         return Series(self.plain.constant(bias))
 
-    def scale(self, value: Series, weight: Tensor) -> Series:
-        return value.times(self.plain.constant(weight))
+    def scale(self, value: Series, weight: Tensor | float) -> Series:
+        return value.times(self.plain.constant(weight) if isinstance(weight, Tensor) else weight)
 
     def pieces(self, value: Series, sizes: Sequence[int]) -> tuple[Series, ...]:
         return tuple(map(Series, self.plain.pieces(_tensor(value), sizes))) if value.known else (LOST,) * len(sizes)
@@ -92,6 +92,9 @@ class OverTime(Arithmetic[Series]):
     def product(self, gate: Series, source: Series) -> Series:
         known, other = (gate, source) if gate.known else (source, gate)
         return other.times(known.offset) if known.known and not other.lost else LOST
+
+    def maximum(self, first: Series, second: Series) -> Series:
+        return Series(torch.maximum(_tensor(first), _tensor(second))) if first.known and second.known else LOST
 
     def settle(self, value: Series) -> Series:
         if value.lost or len(value.slopes) != 1:

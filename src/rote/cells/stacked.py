@@ -37,7 +37,13 @@ def stack(replicas: Sequence[Cell]) -> Cell:
 
 
 def with_equal_states(cell: Cell) -> Cell:
-    """The cell, unless its states differ in size: for models that give one vector to all of them."""
+    """The cell, unless its states differ in size or kind: for models that give one vector to all of them."""
+    if cell.whole_states or cell.start_values:
+        own = ", ".join(dict.fromkeys([*cell.whole_states, *cell.start_values]))
+        raise UsageError(
+            f"The states {own} of {type(cell).__name__} begin with values of their own. This model needs a cell whose "
+            "states can all begin with one vector."
+        )
     if set(cell.state_sizes) != {cell.hidden_size}:
         found = ", ".join(map(str, cell.state_sizes))
         raise UsageError(
@@ -170,7 +176,7 @@ def run_stacked(
     a = arithmetic or Stacked()
     replicas, batch, time, _ = inputs.shape
     state = cell.zero_state(replicas, batch) if state is None else state
-    projected = a.linear(inputs.flatten(1, 2), cell.weight_ih).view(replicas, batch, time, -1)
+    projected = cell.enter(a, inputs.flatten(1, 2)).view(replicas, batch, time, -1)
     series = run_over_time(cell, a, projected, state)
     if series is not None:
         return ended(series, mask, state)

@@ -187,7 +187,7 @@ class EncoderDecoder(nn.Module):
             if decoder.before:
                 context, weights = decoder.attend(a, keys, encoded, state[0], mask)
                 embedded = decoder.merge(a, context, embedded)
-            state = decoder.cell.step(a, a.linear(embedded, decoder.cell.weight_ih), state)
+            state = decoder.cell.step(a, decoder.cell.enter(a, embedded), state)
             shown = state[0]
             if not decoder.before:
                 context, weights = decoder.attend(a, keys, encoded, shown, mask)

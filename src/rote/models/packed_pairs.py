@@ -153,7 +153,7 @@ def run_ragged(
     """Hidden states of a stacked cell over packed tokens; ``symbols``: the vector of each symbol. Every part of the
     cell's state is ``start`` at the beginning."""
     a = Stacked()
-    projected = a.linear(symbols, with_equal_states(cell).weight_ih)
+    projected = with_equal_states(cell).enter(a, symbols)
     entries = tokens + torch.arange(len(tokens), device=tokens.device)[:, None] * symbols.shape[1]
     written_out = _written_out(cell)
     if written_out is not None:

@@ -104,7 +104,7 @@ class StackedTranslator(nn.Module):
         a = Stacked()
         keys, start = self.encode(pairs, self.words)
         hidden = torch.zeros_like(keys[..., 0]).masked_fill(~pairs.mask, -torch.inf)
-        projected = stacked_linear(self.actions, self.decoder.weight_ih)
+        projected = self.decoder.enter(a, self.actions)
         state = tuple(start for _ in self.decoder.state_names)
         fed = torch.full_like(pairs.ends, end)
         ended = torch.zeros_like(fed, dtype=torch.bool)

@@ -42,7 +42,7 @@ def check_cell(cell_factory: CellFactory, *, input_size: int = 3, hidden_size: i
         _gradients(cell, inputs, generator)
         for model in models:
             _decomposition(model, inputs)
-        _pulled_back(cell, inputs[:, 0], generator)
+        _pulled_back(cell, inputs, generator)
 
 
 def _model(factory: CellFactory, input_size: int, hidden_size: int, layers: int, directions: int) -> SequenceModel:
@@ -65,10 +65,12 @@ def _states_and_gates(cell: Cell, inputs: Tensor) -> None:
     assert len(set(cell.state_names)) == len(cell.state_names), f"{kind} has two states of one name."
     run, again = (unroll(cell, inputs, cell.zero_state(len(inputs))) for _ in range(2))
     sizes = {name: [size] for name, size in zip(cell.state_names, cell.state_sizes, strict=True)}
-    gated = sorted({cell.hidden_size, *cell.state_sizes})  # a gate acts on something of one of these sizes
+    gated = sorted({cell.hidden_size, *cell.state_sizes})  # a gate acts on something of one of these sizes,
+    heads = [size for size in range(1, max(gated)) if any(whole % size == 0 for whole in gated)]  # or on its heads
     for name, value in {**run.states, **run.gates}.items():
         shapes = [(*inputs.shape[:2], size) for size in (sizes[name] if name in run.states else gated)]
-        assert tuple(value.shape) in shapes, (
+        by_head = name in run.gates and value.shape[:-1] == inputs.shape[:2] and value.shape[-1] in heads
+        assert tuple(value.shape) in shapes or by_head, (
             f"{name!r} of {kind} must be {' or '.join(map(str, shapes))}. Got {tuple(value.shape)}."
         )
         assert bool(torch.isfinite(value).all()), f"{name!r} of {kind} is not finite."
@@ -111,9 +113,7 @@ def _padding_changes_nothing(cell: Cell, inputs: Tensor) -> None:
 
 def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
     """The gradient along a random direction, against central differences."""
-    state = tuple(
-        torch.randn(value.shape, dtype=value.dtype, generator=generator) for value in cell.zero_state(len(inputs))
-    )
+    state = _drawn_state(cell, inputs, generator)
     values = [inputs.clone().requires_grad_(), *cell.parameters()]
     start = [value.detach().clone() for value in values]
 
@@ -139,13 +139,24 @@ def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
         )
 
 
-def _pulled_back(cell: Cell, vectors: Tensor, generator: torch.Generator) -> None:
+@torch.no_grad()
+def _drawn_state(cell: Cell, inputs: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
+    """Random, but for states that are used whole, which may be denominators: as they are after some inputs."""
+    reached = unroll(cell, inputs, cell.zero_state(len(inputs))).final
+    return tuple(
+        value if name in cell.whole_states else torch.randn(value.shape, dtype=value.dtype, generator=generator)
+        for name, value in zip(cell.state_names, reached, strict=True)
+    )
+
+
+def _pulled_back(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
     """The gradients of a step as connectivity takes them, against autograd."""
 
     def drawn(*shape: int) -> Tensor:
-        return torch.randn(shape, dtype=vectors.dtype, generator=generator)
+        return torch.randn(shape, dtype=inputs.dtype, generator=generator)
 
-    state = [drawn(*value.shape).requires_grad_() for value in cell.zero_state(len(vectors))]
+    vectors = inputs[:, 0]
+    state = [value.requires_grad_() for value in _drawn_state(cell, inputs, generator)]
     with torch.no_grad():
         projected = cell.project(vectors)
         step = record_step(cell, projected, tuple(value.detach() for value in state))

@@ -5,7 +5,7 @@ import { shade } from "../../lib/shades.js";
 const [WIDE, HIGH, ACROSS, DOWN] = [106, 42, 132, 54];
 const SIGNS = {
   sigmoid: "σ", tanh: "tanh", relu: "relu", function: "f", product: "×", sum: "+", difference: "−", complement: "1 −",
-  negative: "−", joined: "[ ]", weighted: "Σ",
+  negative: "−", joined: "[ ]", maximum: "max", weighted: "Σ",
 };
 // "cell_1", of the memory inside the memory: its number as an index.
 const spelled = (name) => name.replace(/_(\d+)$/, (_, level) => [...level].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("")).replace(/_/g, " ");
