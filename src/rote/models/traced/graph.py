@@ -148,26 +148,19 @@ def _linear(a: Any, node: Node, given: Given, weights: Weights) -> Any:
 def _norm(a: Any, node: Node, given: Given, weights: Weights) -> Any:
     """Every part of a value is divided by the norm of the whole."""
     kind, eps = node.options
-    (value,), size = given, node.size
-    weight, bias, minus_mean = weights
-    if minus_mean is not None:
-        value = value + a.arrange(a.scale(a.arrange(value, summed(size)), minus_mean), repeated(size))
-    squares = a.arrange(a.square(a.whole(value)), summed(size))
-    inverse = a.apply(partial(INVERSES[kind], size=size, eps=eps), squares)
-    value = a.product(a.whole(a.arrange(inverse, repeated(size))), value)
+    (value,), (weight, bias) = given, weights
+    if kind == "length":  # not less than eps, as torch's normalize
+        squares = a.arrange(a.square(a.whole(value)), summed(node.size))
+        inverse = a.apply(partial(_inverse_length, eps=eps), squares)
+        value = a.product(a.arrange(inverse, repeated(node.size)), value)
+    else:
+        value = a.norm(value, node.size, eps, kind)
     value = value if weight is None else a.scale(value, weight)
     return value if bias is None else value + a.constant(bias)
 
 
-def _inverse_root(squares: Tensor, size: int, eps: float) -> Tensor:
-    return torch.rsqrt(squares / size + eps)
-
-
-def _inverse_length(squares: Tensor, size: int, eps: float) -> Tensor:
+def _inverse_length(squares: Tensor, eps: float) -> Tensor:
     return squares.sqrt().clamp(min=eps).reciprocal()
-
-
-INVERSES = {"layer": _inverse_root, "rms": _inverse_root, "length": _inverse_length}
 
 
 def _product(a: Any, node: Node, given: Given, weights: Weights) -> Any:
@@ -179,7 +172,7 @@ def _product(a: Any, node: Node, given: Given, weights: Weights) -> Any:
 
 
 def _mean_of_units(a: Any, node: Node, given: Given, weights: Weights) -> Any:
-    return a.scale(a.arrange(given[0], summed(node.inputs[0].size)), weights[0])
+    return a.scale(a.arrange(given[0], summed(node.inputs[0].size)), node.options[0])
 
 
 def _piece(a: Any, node: Node, given: Given, weights: Weights) -> Any:

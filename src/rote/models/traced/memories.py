@@ -19,12 +19,13 @@ class OverSteps(Cell):
     gate_names = ()
     recurrent_matrix = False
 
-    def __init__(self, size: int, like: Tensor) -> None:
-        super().__init__(size, size, biases="none", weights={"weight_ih": torch.eye(size).to(like)})
-        self.register_buffer("one", torch.ones(1).to(like))
+    one: Tensor
 
-    def project(self, inputs: Tensor) -> Tensor:
-        return inputs
+    def __init__(self, size: int, like: Tensor) -> None:
+        super().__init__(size, size, biases="none", weights={"one": like.new_ones(1)})
+
+    def shapes(self) -> dict[str, tuple[int, ...] | None]:
+        return {"one": (1,)}
 
 
 class SumCell(OverSteps):
@@ -39,7 +40,6 @@ class SumCell(OverSteps):
 class Counting(OverSteps):
     """With the number of steps so far, which comes from no input."""
 
-    one: Tensor
     state_names = ("hidden", "count")
 
     @property
@@ -53,7 +53,7 @@ class MeanCell(Counting):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         mean, count = state
         count = count + a.constant(self.one)
-        share = a.whole(a.arrange(a.apply(torch.reciprocal, a.whole(count)), repeated(self.hidden_size)))
+        share = a.whole(a.arrange(a.reciprocal(count), repeated(self.hidden_size)))
         return a.settle(mean + a.product(share, projected - mean)), count
 
 
@@ -77,7 +77,7 @@ class FirstCell(Counting):
 
 def _begun(a: Arithmetic[V], begun: V, one: Tensor) -> V:
     """1, whatever it was."""
-    return a.scale(begun, 0 * one) + a.constant(one)
+    return a.scale(begun, 0.0) + a.constant(one)
 
 
 class ConvolutionCell(Cell):
@@ -98,12 +98,9 @@ class ConvolutionCell(Cell):
         return self.hidden_size, *(self.input_size,) * (self.width - 1)
 
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
-        size, own = (self.hidden_size, self.input_size), {"weight_ih": (self.input_size, self.input_size)}
+        size = (self.hidden_size, self.input_size)
         bias = {"bias_ih": None if self.biases == "none" else (self.hidden_size,)}
-        return own | bias | {f"weight_{ago}": size for ago in range(0 if self.now else 1, self.width)}
-
-    def project(self, inputs: Tensor) -> Tensor:
-        return inputs
+        return {f"weight_{ago}": size for ago in range(0 if self.now else 1, self.width)} | bias
 
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         _, *past = state

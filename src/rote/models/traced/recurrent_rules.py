@@ -184,13 +184,12 @@ def conv1d(
 
 def _convolution(scene: Scene, given: Node, weight: Tensor, bias: Tensor | None, behind: int, ahead: int) -> Node:
     key, size = (id(scene.graph.weight(weight)), behind), (given.size, len(weight))
-    eye = torch.eye(given.size).to(scene.like)
-    past = {"weight_ih": eye, "bias_ih": bias} | {f"weight_{ago}": weight[..., behind - ago] for ago in range(behind + 1)}
+    past = {"bias_ih": bias} | {f"weight_{ago}": weight[..., behind - ago] for ago in range(behind + 1)}
     cell = ConvolutionCell(*size, biases="none" if bias is None else "one", weights=past, width=behind + 1)
     node = scene.graph.memory(given, cell, ("past", *key), scene.where)
     if not ahead:
         return node
-    later = {"weight_ih": eye} | {f"weight_{ago}": weight[..., behind + ago] for ago in range(1, ahead + 1)}
+    later = {f"weight_{ago}": weight[..., behind + ago] for ago in range(1, ahead + 1)}
     cell = ConvolutionCell(*size, biases="none", weights=later, width=ahead + 1, now=False)
     other = scene.graph.memory(given, cell, ("ahead", *key), scene.where, reverse=True)
     return scene.node("add", (node, other), node.size)

@@ -271,8 +271,7 @@ def norm(scene: Scene, given: Any, kind: str, eps: float, weight: Any, bias: Any
     if axes != 1 or (kind != "length" and value.axes[-1] != "F"):
         raise Unclear("a norm over more than the units")
     size = value.node.size
-    minus = vector(scene, -1 / size, 1) if kind == "layer" else None
-    return same_place(value, scene.node("norm", (value.node,), size, weight, bias, minus, options=(kind, float(eps))))
+    return same_place(value, scene.node("norm", (value.node,), size, weight, bias, options=(kind, float(eps))))
 
 
 @rule("batch_norm")
@@ -345,9 +344,9 @@ def _reduced(scene: Scene, value: Series | At, dim: Any, keepdim: bool, kind: ty
     if value.axes[at] == "T" and isinstance(value, Series):
         return at_the_end(scene, value.node, kind, axes)
     if value.axes[at] == "F" and kind is not MaxCell:
-        factor = vector(scene, 1 / value.node.size if kind is MeanCell else 1, 1)
+        factor = 1 / value.node.size if kind is MeanCell else 1.0
         axes = tuple("F" if i == at else a for i, a in enumerate(value.axes) if keepdim or i != at)
-        return same_place(value, scene.node("mean", (value.node,), 1, factor), axes)
+        return same_place(value, scene.node("mean", (value.node,), 1, options=(factor,)), axes)
     raise Unclear(f"{what} over an axis of its own")
 
 

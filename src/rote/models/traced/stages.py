@@ -94,7 +94,6 @@ class Stage(Cell):
     row_groups = (1,)
     gate_names = ()
     ones: Tensor
-    zeros: Tensor
 
     def __init__(
         self, wires: Sequence[Wire], inner: Cell | None, given: Node | None, passed: Sequence[Wire], padded: int,
@@ -103,18 +102,16 @@ class Stage(Cell):
         self._sizes = sum(wire.size for wire in wires), (inner.output_size if inner is not None else 0)
         self._passed_size, self._padded = sum(wire.size for wire in passed), padded
         self._inner_sizes = inner.state_sizes[1:] if inner is not None else ()
-        eye = torch.eye(self._sizes[0]).to(like)
         output = self._sizes[1] + self._passed_size + padded
-        super().__init__(
-            self._sizes[0], inner.hidden_size if inner is not None else output, biases="none", weights={"weight_ih": eye}
-        )
+        units, ones = inner.hidden_size if inner is not None else output, like.new_ones(self._sizes[0])
+        super().__init__(self._sizes[0], units, biases="none", weights={"ones": ones})
         self.inner, self.passed = inner, tuple(passed)
         self.program = Program(wires, [*([] if given is None else [given]), *(wire.node for wire in passed)])
         self.__dict__["recurrent_matrix"] = inner is not None  # it goes step by step
         if inner is not None:
-            self.__dict__["gate_names"], self.state_names = inner.gate_names, inner.state_names
-        self.register_buffer("ones", torch.ones(self._sizes[0]).to(like))
-        self.register_buffer("zeros", torch.zeros(padded).to(like) if padded else None)
+            self.state_names = inner.state_names
+            for name in ("gate_names", "whole_states", "start_values"):
+                self.__dict__[name] = getattr(inner, name)
 
     @property
     def own_size(self) -> int:
@@ -126,10 +123,7 @@ class Stage(Cell):
         return self._sizes[1] + self._passed_size + self._padded, *self._inner_sizes
 
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
-        return {"weight_ih": (self.input_size, self.input_size)}
-
-    def project(self, inputs: Tensor) -> Tensor:
-        return inputs
+        return {"ones": (self.input_size,)}
 
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         # By itself first: what gradients arrive at is an elementwise function of the input, never a product.
@@ -140,16 +134,14 @@ class Stage(Cell):
             given, *values = values
             rest = self.state_sizes[0] - self.own_size
             own = a.pieces(state[0], [self.own_size, rest])[0] if rest else state[0]
-            plain = type(self.inner).project is Cell.project
-            entered = a.linear(given, self.inner.weight_ih) if plain else given
-            hidden, *others_ = self.inner.step(a, entered, (own, *state[1:]))
+            hidden, *others_ = self.inner.step(a, self.inner.enter(a, given), (own, *state[1:]))
             outputs, others = [hidden], tuple(others_)
         for value, wire in zip(values, self.passed, strict=True):
             outputs.append(_cut(a, value, wire))
         if self._padded:
             rest = self.state_sizes[0] - self._padded
             before = a.pieces(state[0], [rest, self._padded])[1] if rest else state[0]
-            outputs.append(a.scale(before, self.zeros))
+            outputs.append(a.scale(before, 0.0))
         return (a.settle(outputs[0] if len(outputs) == 1 else a.join(outputs)), *others)
 
 
@@ -238,9 +230,8 @@ def _layer(
 
 
 def _gets(memory: Node, wires: Sequence[Wire]) -> bool:
-    """Whether a memory's input is just what the layer below gives, in that order, with weights for it."""
-    assert memory.cell is not None
-    if type(memory.cell).project is not Cell.project:
+    """Whether a memory's input is just what the layer below gives, in that order, and enters it through weights."""
+    if memory.cell is None or memory.cell.weight_ih is None:
         return False
     node = memory.inputs[0]
     nodes = node.inputs if node.op == "join" else (node,)
