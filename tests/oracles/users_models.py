@@ -370,3 +370,45 @@ WHOLE: dict[str, Callable[[], nn.Module]] = {
         LastState, LastStep, BothEnds, Pooled, MaskedMean, CNNLSTM, CausalConv, OneHot, Normed, OfCells, PackedInside,
     )
 }  # fmt: skip
+
+
+class Translator(nn.Module):
+    """An encoder and a decoder with attention, given both sides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.source, self.target = nn.Embedding(WORDS, 4), nn.Embedding(WORDS, 4)
+        self.encoder, self.decoder = nn.GRU(4, 5, batch_first=True), nn.GRU(4, 5, batch_first=True)
+        self.out = nn.Linear(10, WORDS)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        keys, last = self.encoder(self.source(src))
+        states, _ = self.decoder(self.target(tgt), last)
+        weights = torch.softmax(states @ keys.transpose(1, 2), dim=-1)
+        return self.out(torch.cat([states, weights @ keys], dim=-1))
+
+
+class Transformer(nn.Module):
+    """Two blocks of torch's own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb = nn.Embedding(WORDS, 8)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.out = nn.Linear(8, WORDS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.encoder(self.emb(x)))
+
+
+class LinearAttention(nn.Module):
+    """Each step reads the mean of what came before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.rnn, self.out = nn.Embedding(WORDS, 4), nn.GRU(4, 5, batch_first=True), nn.Linear(5, WORDS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h, _ = self.rnn(self.emb(x))
+        return self.out(h.cumsum(1) / torch.arange(1, x.shape[1] + 1)[:, None])

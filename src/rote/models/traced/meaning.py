@@ -11,8 +11,6 @@ from typing import Any
 
 from torch import Tensor
 
-from rote.cells.cell import Cell
-from rote.cells.fused import State
 from rote.models.traced.graph import Graph, Node
 
 Axes = tuple[str, ...]
@@ -100,17 +98,6 @@ class Lost:
 Meaning = Tokens | Mask | Count | Series | At | Several | Filled | Longer | Lost
 
 
-@dataclass(frozen=True)
-class Call:
-    """Cells that were run, with the vectors that they got: [batch, time, input], or packed."""
-
-    cells: tuple[Cell, ...]  # by layer and direction
-    directions: int
-    inputs: Tensor
-    start: tuple[State, ...]
-    where: str
-
-
 @dataclass
 class Scene:
     """What is known while a forward pass is followed."""
@@ -126,7 +113,6 @@ class Scene:
     decisions: list[str] = field(default_factory=list)  # where the way depended on values
     positions: Tensor | None = None  # [time, unit], added to the embedding
     functions: dict[Any, Any] = field(default_factory=dict)  # with options that were given to them
-    calls: list[Call] = field(default_factory=list)  # of recurrent layers
 
     def __post_init__(self) -> None:
         self.lowest: Any = self.like.dtype  # the least precise dtype that was computed in

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from rote.cells import Recurrent
+from rote.cells import Cell, Recurrent
 from rote.errors import UsageError
 from rote.models.calling import tensor_of
 from rote.models.in_eval import in_eval
@@ -26,6 +26,7 @@ from rote.models.traced import recurrent_rules, shapes
 from rote.models.traced.graph import Graph
 from rote.models.traced.known_modules import cells_in
 from rote.models.traced.meaning import Count, Filled, Lost, Mask, Meaning, Scene, Series, Tokens, Unclear
+from rote.models.traced.recurrent_rules import KINDS, cell_of, is_packed
 from rote.models.traced.rules import RULES
 
 DECIDING = ("__bool__", "item", "tolist", "__int__", "__float__", "__index__", "numpy", "nonzero", "equal", "allclose")
@@ -46,6 +47,16 @@ class Visit:
     meaning: Meaning | None
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A recurrent layer of torch's that was run over all steps at once."""
+
+    cells: tuple[Cell, ...]  # by layer and direction
+    directions: int
+    inputs: Tensor  # [batch, time, input]
+    start: tuple[Tensor, ...]  # [cell, batch, unit] for each state
+
+
 @dataclass
 class Followed:
     """What was seen of one forward pass."""
@@ -54,12 +65,13 @@ class Followed:
     output: Tensor
     meaning: Meaning | None  # None: it does not depend on the inputs
     visits: list[Visit] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
 
 
 class Recorder(TorchFunctionMode):
     def __init__(self, scene: Scene) -> None:
         super().__init__()
-        self.scene, self.visits = scene, list[Visit]()
+        self.scene, self.visits, self.ran = scene, list[Visit](), list[Ran]()
         self._meanings: dict[int, Meaning] = {}
         self._kept: list[Tensor] = []  # so that no number of a tensor is given twice
         self._quiet = 0
@@ -102,6 +114,8 @@ class Recorder(TorchFunctionMode):
         met = [value for value in _flat((given, *options.values())) if shapes.is_tracked(value) or isinstance(value, Lost)]
         if name == "sort" and isinstance(found[1], Tensor):
             self._order = found[1]
+        if name in KINDS and not is_packed(args[1]):
+            self._note_layer(name, *args)
         if not met or name in SILENT or name in MADE:
             return
         if name in DECIDING:
@@ -140,6 +154,14 @@ class Recorder(TorchFunctionMode):
             if order is not None and len(order) == len(lengths):  # they were sorted before
                 lengths = torch.empty_like(lengths).scatter_(0, order, lengths)
             self.scene.lengths = lengths.clone()
+
+    def _note_layer(self, name: str, *args: Any) -> None:
+        inputs, hx, flat, biased, layers, _, _, bidirectional, batch_first = args
+        count = len(flat) // (layers * (2 if bidirectional else 1))
+        cells = [cell_of(name, flat[at : at + count], biased) for at in range(0, len(flat), count)]
+        vectors = inputs if batch_first else inputs.transpose(0, 1)
+        start = (hx,) if isinstance(hx, Tensor) else tuple(hx)
+        self.ran.append(Ran(tuple(cells), 2 if bidirectional else 1, vectors, start))
 
     def _at(self, what: str) -> str:
         return f"{what} in {self.scene.where!r}" if self.scene.where else what
@@ -186,7 +208,7 @@ def follow(model: nn.Module, inputs: Tensor, call: Callable[[nn.Module, Tensor],
             f"{type(answer).__name__}. Give a function that does: rote.adapt(model, example=..., call=lambda m, x: ...)."
         )
     meaning = recorder.meaning(output)
-    return Followed(scene, output, None if isinstance(meaning, Tensor) else meaning, recorder.visits)
+    return Followed(scene, output, None if isinstance(meaning, Tensor) else meaning, recorder.visits, recorder.ran)
 
 
 def _watch(recorder: Recorder, twin: nn.Module, name: str) -> None:

@@ -13,13 +13,12 @@ from rote.cells.cell import Biases, Cell
 from rote.cells.elman import ElmanCell
 from rote.cells.gru import GRUCell
 from rote.cells.lstm import LSTMCell
-from rote.models.traced import shapes
 from rote.models.traced.graph import Node
 from rote.models.traced.meaning import At, Longer, Meaning, Scene, Series, Several, Unclear
 from rote.models.traced.memories import ConvolutionCell
 from rote.models.traced.rules import rule, value_of
 
-Starts = Sequence[Tensor]
+KINDS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
 def cell_of(kind: str, weights: Sequence[Tensor], biased: bool) -> Cell:
@@ -76,9 +75,13 @@ def _starts(scene: Scene, hx: Any, cells: int) -> list[tuple[Tensor, ...] | None
     return found
 
 
+def is_packed(second: Any) -> bool:
+    """Whether a recurrent layer's second argument is the batch sizes of packed inputs."""
+    return isinstance(second, Tensor) and second.dtype == torch.int64 and second.dim() == 1
+
+
 def _recurrent(kind: str, scene: Scene, found: Any, given: Any, *rest: Any) -> Any:
-    packed = isinstance(rest[0], Tensor) and rest[0].dtype == torch.int64 and rest[0].dim() == 1
-    hx, flat, biased, layers, _, _, bidirectional = rest[1:8] if packed else rest[:7]
+    hx, flat, biased, layers, _, _, bidirectional = rest[1:8] if is_packed(rest[0]) else rest[:7]
     directions = 2 if bidirectional else 1
     count = len(flat) // (layers * directions)
     weights = [flat[at : at + count] for at in range(0, len(flat), count)]
@@ -93,7 +96,7 @@ def _recurrent(kind: str, scene: Scene, found: Any, given: Any, *rest: Any) -> A
     return (outputs, ends, None) if kind == "lstm" else (outputs, ends)
 
 
-for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+for kind in KINDS:
 
     def _layers(scene: Scene, found: Any, *given: Any, kind: str = kind) -> Any:
         return _recurrent(kind, scene, found, *given)

@@ -48,6 +48,8 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def value_of(given: Any) -> Series | At:
+    if isinstance(given, Tensor):
+        raise Unclear("inputs that do not come from the sequence")
     if not isinstance(given, Series | At):
         raise Unclear(f"{type(given).__name__.lower()} used as numbers")
     return given

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,69 +15,31 @@ from rote.cells.recurrent import mask_of, unroll
 from rote.errors import UsageError
 from rote.models.calling import left_alone, tensor_of
 from rote.models.in_eval import in_eval
-from rote.models.inputs import WHOLE
 from rote.models.readout import ROUNDING
 from rote.models.sequence import SequenceModel
 from rote.models.traced.build import ENDINGS, Parts, TracedModel, build
+from rote.models.traced.example import Example, example_of, plain_rows
 from rote.models.traced.graph import Node, compute
 from rote.models.traced.meaning import Series, Unclear
 from rote.models.traced.own_forward import OwnForward
 from rote.models.traced.recorder import Followed, follow
 
-BATCH, TIME = 3, 7  # of an example made here
-FEWEST = 3  # steps of an example
 Call = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Example:
-    """What a module is called with."""
-
-    inputs: Tensor  # tokens [batch, time] or vectors [batch, time, input]
-    others: tuple[Any, ...] = ()
-
-    @property
-    def lengths(self) -> Tensor | None:
-        """Those among the other arguments, if there are any."""
-        return next((torch.as_tensor(one) for one in self.others if self._are_lengths(one)), None)
-
-    def _are_lengths(self, one: Any) -> bool:
-        try:
-            given = torch.as_tensor(one)
-        except (TypeError, ValueError, RuntimeError):
-            return False
-        batch, time = self.inputs.shape[:2]
-        whole = given.dtype in WHOLE and given.shape == (batch,)
-        return whole and bool((given >= 1).all()) and bool((given <= time).all())
-
-    def rows(self, order: Tensor, time: int, full: bool = True) -> Example:
-        """Some sequences, cut to ``time`` steps; with ``full`` lengths none of them is padded."""
-        inputs = self.inputs[order.to(self.inputs.device), :time]
-        others = []
-        for one in self.others:
-            if self._are_lengths(one):
-                given = torch.as_tensor(one)
-                lengths = torch.full_like(given[order], time) if full else given[order].clamp(max=time)
-                one = lengths if isinstance(one, Tensor) else lengths.tolist()
-            elif isinstance(one, Tensor) and one.dim() and len(one) == len(self.inputs):
-                one = one[order]
-            others.append(one)
-        return Example(inputs, tuple(others))
 
 
 def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> SequenceModel | OwnForward:
     """``model`` in stages if it can be taken apart; else as what can be looked at through its own forward."""
     module = unwrapped(model)
     refuse_unfit(module)
-    given = _example(module, example)
+    given = example_of(module, example)
     like = _like(module, given.inputs)
-    run = call or (lambda twin, inputs, *others: twin(inputs, *others))
+    run = call or _calling(module)
 
     def followed(batch: Example) -> Followed:
         with torch.inference_mode(False), left_alone(run, batch.inputs.device):
             return _followed(module, batch, run, like)
 
-    first = followed(_plain_rows(given))
+    first = followed(plain_rows(given))
     try:
         parts = build(first)
     except Unclear as reason:
@@ -89,6 +50,12 @@ def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> SequenceMo
     made = TracedModel(parts, positions).train(module.training)
     _verify(made, module, given, run, first, followed)
     return made
+
+
+def _calling(module: nn.Module) -> Call:
+    """As a function of its arguments; a cache that Hugging Face's modules would fill is of no use here."""
+    options = {"use_cache": False} if "use_cache" in inspect.signature(module.forward).parameters else {}
+    return lambda twin, inputs, *others: twin(inputs, *others, **options)
 
 
 def refuse_unfit(module: Any) -> None:
@@ -122,47 +89,6 @@ def _like(module: nn.Module, inputs: Tensor) -> Tensor:
     return weights[0].detach().new_zeros(())
 
 
-def _example(module: nn.Module, example: Any) -> Example:
-    if example is None:
-        tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
-        if not tables:
-            raise UsageError(
-                "'example' must be given: tokens [batch, time] or vectors [batch, time, input], as rote.adapt(model, "
-                "example=tokens). 'model' has no embedding from which one could be made."
-            )
-        count = min(len(table.weight) for table in tables[:1])
-        tokens = torch.randint(1 if count > 1 else 0, count, (BATCH, TIME), generator=torch.Generator().manual_seed(0))
-        return Example(tokens.to(tables[0].weight.device))
-    values = tuple(example) if isinstance(example, tuple | list) else (example,)
-    if not values or not isinstance(values[0], Tensor):
-        raise UsageError(
-            f"'example' must be a tensor of inputs, or (inputs, lengths, ...): what your model is called with. "
-            f"Got {type(example).__name__}."
-        )
-    inputs = values[0].detach()
-    wanted = 3 if inputs.is_floating_point() else 2
-    if inputs.dim() == wanted - 1 and len(values) == 1:
-        inputs = inputs[None]
-    if inputs.dim() != wanted or inputs.dtype not in (*WHOLE, *ROUNDING) or not inputs.numel():
-        raise UsageError(
-            "'example' must be tokens [batch, time] of whole numbers, or vectors [batch, time, input]. Got "
-            f"{inputs.dtype} {tuple(inputs.shape)}."
-        )
-    if inputs.shape[1] < FEWEST:
-        raise UsageError(
-            f"'example' must have at least {FEWEST} steps: on fewer nothing is seen of what is carried on. "
-            f"Got {inputs.shape[1]}."
-        )
-    return Example(inputs, values[1:])
-
-
-def _plain_rows(given: Example) -> Example:
-    """Without padding, and with another number of sequences than of steps, so that no axis is taken for another."""
-    batch, time = given.inputs.shape[:2]
-    count = next(n for n in range(max(2, batch), batch + 5) if n != time)
-    return given.rows(torch.arange(count) % batch, time)
-
-
 def _followed(module: nn.Module, batch: Example, run: Call, like: Tensor) -> Followed:
     try:
         return follow(module, batch.inputs, lambda twin, inputs: run(twin, inputs, *batch.others), like)
@@ -188,7 +114,7 @@ def _positions(followed: Callable[[Example], Followed], given: Example) -> Calla
     def positions(time: int) -> Tensor:
         steps = torch.arange(time) % given.inputs.shape[1]
         longer = Example(given.inputs[:, steps], given.others)
-        found = followed(_plain_rows(longer)).scene.positions
+        found = followed(plain_rows(longer)).scene.positions
         assert found is not None
         return found
 
