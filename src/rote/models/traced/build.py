@@ -189,14 +189,20 @@ def _parameter(weight: Tensor) -> nn.Parameter:
     return weight if isinstance(weight, nn.Parameter) else nn.Parameter(weight.detach(), requires_grad=False)
 
 
+class Shared(nn.Linear):
+    """A linear map with weights that there are already; none are drawn for it."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        nn.Module.__init__(self)
+        self.out_features, self.in_features = weight.shape
+        self.weight = _parameter(weight)
+        self.register_parameter("bias", None if bias is None else _parameter(bias))
+
+
 def _linear(node: Node) -> nn.Linear:
     weight, bias = node.weights
     assert weight is not None
-    made = nn.Linear(weight.shape[1], len(weight), bias is not None, device="meta")
-    made.weight = _parameter(weight)
-    if bias is not None:
-        made.bias = _parameter(bias)
-    return made
+    return Shared(weight, bias)
 
 
 def _embedding(scene: Scene) -> nn.Embedding | None:
@@ -204,7 +210,7 @@ def _embedding(scene: Scene) -> nn.Embedding | None:
         return None
     options = dict(scene.embedding)
     weight = options.pop("weight")
-    made = nn.Embedding(*weight.shape, **options, device="meta")
+    made = nn.Embedding(*weight.shape, **options, _weight=weight.detach())  # given, so that none are drawn
     made.weight = _parameter(weight)
     return made
 
