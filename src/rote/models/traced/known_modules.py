@@ -1,6 +1,7 @@
 """Modules that are not looked into, because their cells are known: Rote's own layers, and those of other packages.
 
-A package's module is entered by its full name, so that the package need not be imported:
+A package's module is entered by its full name, in a file of ``rote.models.hub``, so that the package need not be
+imported. A reader gives the module's cells, or None where the module has an option that they do not have:
 
     @known("transformers.models.mamba.modeling_mamba.MambaMixer")
     def mamba(mixer): return [S6Cell(...)]
@@ -8,15 +9,20 @@ A package's module is entered by its full name, so that the package need not be 
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from torch import nn
 
 from rote.cells import Cell, Recurrent
 
-Reader = Callable[[Any], Sequence[Cell]]
+Reader = Callable[[Any], Sequence[Cell] | None]
 KNOWN: dict[str, Reader] = {}
+TRAPS: dict[str, Callable[[Any], None]] = {}
+PACKAGES = ("transformers",)
 
 
 def known(*names: str) -> Callable[[Reader], Reader]:
@@ -27,9 +33,41 @@ def known(*names: str) -> Callable[[Reader], Reader]:
     return enter
 
 
+def trap(name: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    """What must be refused before a module of this name is called at all."""
+
+    def enter(check: Callable[[Any], None]) -> Callable[[Any], None]:
+        TRAPS[name] = check
+        return check
+
+    return enter
+
+
 def cells_in(module: nn.Module) -> Sequence[Cell] | None:
     """The cells of a module by layer and direction; None for one that is to be followed inside."""
     if isinstance(module, Recurrent):
         return module.all_cells()
-    name = f"{type(module).__module__}.{type(module).__qualname__}"
-    return KNOWN[name](module) if name in KNOWN else None
+    reader = KNOWN.get(_name(module))
+    return None if reader is None else reader(module)
+
+
+def refuse_traps(model: nn.Module) -> None:
+    for module in model.modules():
+        check = TRAPS.get(_name(module))
+        if check is not None:
+            check(module)
+
+
+def _name(module: nn.Module) -> str:
+    kind = type(module)
+    if kind.__module__.split(".")[0] in PACKAGES:
+        _read_all()
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+@cache
+def _read_all() -> None:
+    from rote.models import hub
+
+    for found in pkgutil.iter_modules(hub.__path__):
+        import_module(f"{hub.__name__}.{found.name}")

@@ -88,9 +88,10 @@ class ConvolutionCell(Cell):
     recurrent_matrix = False
     bias_ih: Tensor | None
 
-    def configure(self, width: int = 2, now: bool = True) -> None:
-        """``width``: how many vectors there are, with the present one; ``now``: whether that one counts."""
-        self.width, self.now = width, now
+    def configure(self, width: int = 2, now: bool = True, single: bool = False) -> None:
+        """``width``: how many vectors there are, with the present one; ``now``: whether that one counts; ``single``:
+        every unit has a kernel of its own."""
+        self.width, self.now, self.single = width, now, single
         self.state_names = ("hidden", *(f"past_{ago}" for ago in range(1, width)))
 
     @property
@@ -98,7 +99,7 @@ class ConvolutionCell(Cell):
         return self.hidden_size, *(self.input_size,) * (self.width - 1)
 
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
-        size = (self.hidden_size, self.input_size)
+        size: tuple[int, ...] = (self.hidden_size,) if self.single else (self.hidden_size, self.input_size)
         bias = {"bias_ih": None if self.biases == "none" else (self.hidden_size,)}
         return {f"weight_{ago}": size for ago in range(0 if self.now else 1, self.width)} | bias
 
@@ -106,8 +107,12 @@ class ConvolutionCell(Cell):
         _, *past = state
         values = (projected, *past)
         first = 0 if self.now else 1
-        total = a.linear(values[first], getattr(self, f"weight_{first}"))
+        total = self._part(a, values[first], first)
         for ago in range(first + 1, self.width):
-            total = total + a.linear(values[ago], getattr(self, f"weight_{ago}"))
+            total = total + self._part(a, values[ago], ago)
         total = total if self.bias_ih is None else total + a.constant(self.bias_ih)
         return a.settle(total), *values[: self.width - 1]
+
+    def _part(self, a: Arithmetic[V], value: V, ago: int) -> V:
+        weight = getattr(self, f"weight_{ago}")
+        return a.scale(value, weight) if self.single else a.linear(value, weight)

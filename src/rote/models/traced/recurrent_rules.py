@@ -157,9 +157,16 @@ def pad(scene: Scene, found: Any, given: Any, sizes: Any, batch_first: bool, pad
 def pad_with_zeros(
     scene: Scene, found: Tensor, given: Any, pad: Any, mode: str = "constant", value: float | None = None
 ) -> Meaning:
+    """Zeros before or after the steps; or every step one later, with a zero first."""
     series = value_of(given)
-    if mode != "constant" or value or len(pad) != 2 or series.axes[-1] != "T" or min(pad) < 0:
-        raise Unclear("padding with something else than zeros, or of another axis than time")
+    if mode != "constant" or value or not isinstance(series, Series):
+        raise Unclear("padding with something else than zeros")
+    if tuple(pad) == (0, 0, 1, -1) and series.axes == ("B", "T", "F"):
+        size = series.node.size
+        cell = ConvolutionCell(size, size, biases="none", weights={"weight_1": scene.like.new_ones(size)}, now=False, single=True)
+        return replace(series, node=scene.graph.memory(series.node, cell, "previous", scene.where))
+    if len(pad) != 2 or series.axes[-1] != "T" or min(pad) < 0:
+        raise Unclear("padding of another axis than time")
     return Longer(series.node, series.axes, *pad)
 
 
@@ -179,7 +186,10 @@ def conv1d(
     ahead, extra = width - 1 - behind, found.shape[-1] - scene.time
     if value.axes != ("B", "F", "T") or ahead < 0 or extra < 0 or isinstance(value, At):
         raise Unclear("a convolution that leaves steps out")
-    if groups > 1:
+    single = groups > 1 and tuple(weight.shape[:2]) == (groups, 1)
+    if single:
+        weight = weight[:, 0]
+    elif groups > 1:
         weight = torch.stack([torch.block_diag(*one.chunk(groups)) for one in weight.unbind(-1)], -1)
     node = _convolution(scene, value.node, weight, bias, behind, ahead)
     return Longer(node, value.axes, 0, extra, zeros=False) if extra else Series(node, value.axes)
@@ -188,12 +198,14 @@ def conv1d(
 def _convolution(scene: Scene, given: Node, weight: Tensor, bias: Tensor | None, behind: int, ahead: int) -> Node:
     key, size = (id(scene.graph.weight(weight)), behind), (given.size, len(weight))
     past = {"bias_ih": bias} | {f"weight_{ago}": weight[..., behind - ago] for ago in range(behind + 1)}
-    cell = ConvolutionCell(*size, biases="none" if bias is None else "one", weights=past, width=behind + 1)
+    single = weight.dim() == 2
+    biases: Biases = "none" if bias is None else "one"
+    cell = ConvolutionCell(*size, biases=biases, weights=past, width=behind + 1, single=single)
     node = scene.graph.memory(given, cell, ("past", *key), scene.where)
     if not ahead:
         return node
     later = {f"weight_{ago}": weight[..., behind + ago] for ago in range(1, ahead + 1)}
-    cell = ConvolutionCell(*size, biases="none", weights=later, width=ahead + 1, now=False)
+    cell = ConvolutionCell(*size, biases="none", weights=later, width=ahead + 1, now=False, single=single)
     other = scene.graph.memory(given, cell, ("ahead", *key), scene.where, reverse=True)
     return scene.node("add", (node, other), node.size)
 

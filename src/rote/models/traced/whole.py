@@ -20,6 +20,7 @@ from rote.models.sequence import SequenceModel
 from rote.models.traced.build import ENDINGS, Parts, TracedModel, build
 from rote.models.traced.example import Example, example_of, plain_rows
 from rote.models.traced.graph import Node, compute
+from rote.models.traced.known_modules import refuse_traps
 from rote.models.traced.meaning import Series, Unclear
 from rote.models.traced.own_forward import OwnForward
 from rote.models.traced.recorder import Followed, follow
@@ -73,6 +74,7 @@ def refuse_unfit(module: Any) -> None:
             )
         if type(weight).__name__ == "DTensor" or getattr(weight, "is_sharded", False):
             raise UsageError(f"{name!r} of 'model' is sharded over machines. Gather it first: weight.full_tensor().")
+    refuse_traps(module)
     for name, part in module.named_modules():
         if "quantized" in type(part).__module__ or type(part).__module__.split(".")[0] in ("bitsandbytes", "torchao"):
             raise UsageError(
