@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,7 @@ def build(followed: Followed) -> Parts:
     if last.op == "linear":
         readout = _linear(last) if last is node else Tail(features, node)
     recurrent = stages_for(features, leaf, scene.like)
-    lines = _lines(scene, node, leaf, ending, isinstance(meaning, At))
+    lines = _lines(scene, node, ending, isinstance(meaning, At))
     return Parts(
         recurrent, _embedding(scene), readout, scale, ending, isinstance(meaning, At), tuple(lines), meaning.axes
     )
@@ -215,23 +216,46 @@ def _embedding(scene: Scene) -> nn.Embedding | None:
     return made
 
 
-def _lines(scene: Scene, wanted: Node, leaf: Node, ending: str, last_only: bool) -> list[str]:
+def _lines(scene: Scene, wanted: Node, ending: str, last_only: bool) -> list[str]:
+    """One for each thing that was found, in order; blocks that are like the one before in one line."""
     lines: list[str] = []
     if scene.embedding is not None:
-        lines.append(f"embedding: {len(scene.embedding['weight'])} symbols as vectors of {scene.leaf.size if scene.leaf else 0}")
-    nodes = [node for node in _all(wanted) if node.op not in ("input", "join")]
-    paired = {id(m): m for m in memories_of(wanted) if m.reverse}
-    for node in nodes:
-        mate = next((m for m in paired.values() if m.inputs == node.inputs and m is not node), None)
-        if id(node) in paired and any(o.inputs == node.inputs and not o.reverse for o in memories_of(wanted)):
+        weight = scene.embedding["weight"]
+        lines.append(f"embedding: {len(weight)} symbols as vectors of {weight.shape[1]}")
+    memories = memories_of(wanted)
+    for node in _all(wanted):
+        mates = [other for other in memories if node.is_memory and other.inputs == node.inputs and other is not node]
+        if node.op in ("input", "join") or (node.reverse and any(not mate.reverse for mate in mates)):
             continue
-        way = " in both directions" if mate is not None and node.is_memory else " backward" * node.reverse
+        way = " in both directions" if any(mate.reverse for mate in mates) else " backward" * node.reverse
         lines.append(f"{node.where + ': ' if node.where else ''}{_shown(node)}{way}")
-    if last_only:
-        lines.append("outputs: of the last step")
-    if ending:
-        lines.append(f"outputs: before the {ending} at the end")
-    return lines
+    lines = _without_repeats(lines)
+    lines += ["outputs: of the last step"] if last_only else []
+    return lines + ([f"outputs: before the {ending} at the end"] if ending else [])
+
+
+def _without_repeats(lines: list[str]) -> list[str]:
+    """Lines of a block, "layers.1. ...", in one if they are those of the block before."""
+    blocks = [
+        (name, list(group)) for name, group in itertools.groupby(lines, lambda line: _block_of(line.split(":")[0]))
+    ]
+    shown: list[str] = []
+    before: list[str] | None = None
+    for name, group in blocks:
+        bare = [line.replace(name, "", 1) for line in group]
+        if name and bare == before:
+            shown.append(f"{name}: as the one before")
+        else:
+            shown += group
+        before = bare if name else None
+    return shown
+
+
+def _block_of(where: str) -> str:
+    """"backbone.layers.3" of "backbone.layers.3.norm"; empty for what is in no list."""
+    parts = where.split(".")
+    place = next((at for at, part in enumerate(parts) if part.isdigit()), None)
+    return "" if place is None or place == 0 else ".".join(parts[: place + 1])
 
 
 def _shown(node: Node) -> str:

@@ -48,6 +48,7 @@ class Graph:
 
     known: dict[Hashable, Node] = field(default_factory=dict)
     weights: dict[Hashable, Tensor] = field(default_factory=dict)
+    seen: list[Tensor] = field(default_factory=list)
 
     def node(
         self,
@@ -86,6 +87,7 @@ class Graph:
             same = [known for known in self.weights.values() if known.shape == given.shape and known.dtype == given.dtype]
             computed = not isinstance(given, torch.nn.Parameter)
             self.weights[place] = next((known for known in same if computed and torch.equal(known, given)), given)
+            self.seen.append(given)  # so that no other one comes to lie in its place
         return self.weights[place]
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import torch
 from torch import nn
 
 from rote.cells import Cell, Recurrent
@@ -48,7 +49,8 @@ def cells_in(module: nn.Module) -> Sequence[Cell] | None:
     if isinstance(module, Recurrent):
         return module.all_cells()
     reader = KNOWN.get(_name(module))
-    return None if reader is None else reader(module)
+    with torch.no_grad():  # pieces of weights are seen as they are
+        return None if reader is None else reader(module)
 
 
 def refuse_traps(model: nn.Module) -> None:

@@ -198,7 +198,7 @@ def scaled(scene: Scene, value: Series | At, factor: Any) -> Series | At:
             raise Unclear("a factor that differs from step to step")
     else:
         over = vector(scene, factor, value.node.size)
-    if bool((over == 1).all()):
+    if bool((over == 1).all()) and not isinstance(factor, torch.nn.Parameter):
         return value
     value = spread(scene, value, len(over))
     return same_place(value, scene.node("scale", (value.node,), value.node.size, over))
@@ -216,7 +216,25 @@ def mul(scene: Scene, found: Tensor, first: Any, second: Any) -> Meaning:
         raise Unclear("a product of values of different form")
     one, two = together(scene, [first, second])
     gate, source = (two, one) if _is_gate(two.node, one.node) else (one, two)
+    eps = _written_norm(gate.node, source.node)
+    if eps is not None:
+        return norm(scene, source, "rms", eps, None, None, 1)
     return same_place(source, scene.node("product", (gate.node, source.node), source.node.size))
+
+
+def _written_norm(gate: Node, source: Node) -> float | None:
+    """The eps of a root mean square norm that was written by hand: x * rsqrt(mean(x^2) + eps)."""
+    wanted: tuple[tuple[str, Any], ...] = (("apply", torch.rsqrt), ("shift", None), ("mean", None), ("apply", torch.square))
+    eps = None
+    for op, function in wanted:
+        if gate.op != op or (function is not None and gate.options[0] is not function):
+            return None
+        if op == "shift":
+            eps = float(gate.weights[0])  # type: ignore[arg-type]
+        if op == "mean" and gate.options[0] != 1 / source.size:
+            return None
+        (gate,) = gate.inputs
+    return eps if gate is source else None
 
 
 def _is_gate(node: Node, other: Node) -> bool:
