@@ -48,10 +48,16 @@ MAKERS: dict[str, Callable[[], nn.Module]] = {
     ),
     "recurrent_gemma": lambda: transformers.RecurrentGemmaForCausalLM(
         config(
-            "RecurrentGemma", **SMALL, block_types=("recurrent",), intermediate_size=24, num_attention_heads=2,
-            num_key_value_heads=1, lru_width=16, attention_window_size=8,
+            "RecurrentGemma",
+            **SMALL,
+            block_types=("recurrent",),
+            intermediate_size=24,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            lru_width=16,
+            attention_window_size=8,
         )
-    ),  # fmt: skip
+    ),
 }
 OTHERS: dict[str, Callable[[], nn.Module]] = {
     "falcon_mamba": lambda: transformers.FalconMambaForCausalLM(config("FalconMamba", **SMALL, state_size=4)),
@@ -142,14 +148,14 @@ def test_other_models_are_connected_through_their_own_forward(name: str) -> None
     assert reach.values.shape == (3, 7, 7)
     assert float(reach.error.max()) < 1e-3
     assert float(reach.values.triu(1).max()) < 1e-6 * float(reach.values.max())
-    with pytest.raises(UsageError, match="rote.decompose needs 'arithmetic'.*It was not taken apart because of"):
+    with pytest.raises(UsageError, match=r"rote.decompose needs 'arithmetic'.*It was not taken apart because of"):
         rote.decompose(adapted, tokens(), spans=[(0, 1)])
 
 
 def test_rwkv_is_refused_before_it_divides_its_weights() -> None:
     model = transformers.RwkvForCausalLM(config("Rwkv", hidden_size=8, num_hidden_layers=7, context_length=32))
     before = [weight.clone() for weight in model.parameters()]
-    with pytest.raises(UsageError, match="model.config.rescale_every = 0"):
+    with pytest.raises(UsageError, match=r"model\.config.rescale_every = 0"):
         rote.adapt(model, example=tokens())
     assert all(torch.equal(one, two) for one, two in zip(before, model.parameters(), strict=True))
     model.config.rescale_every = 0

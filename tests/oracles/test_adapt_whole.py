@@ -87,8 +87,8 @@ def test_parts_add_up_to_the_logits_and_trace_has_every_layer(name: str) -> None
 def test_the_layers_of_a_residual_model_have_the_states_of_its_lstms() -> None:
     model = made(Residual)
     seen: list[Tensor] = []
-    for block in model.blocks:  # type: ignore[union-attr]
-        block["rnn"].register_forward_hook(lambda module, given, found: seen.append(found[0]))  # type: ignore[index]
+    for block in model.blocks:
+        block["rnn"].register_forward_hook(lambda module, given, found: seen.append(found[0]))
     model.eval()(TOKENS)
     found = rote.trace(rote.adapt(model, example=TOKENS), TOKENS)
     assert list(found.hidden) == [0, 1]
@@ -124,7 +124,9 @@ def test_lengths_and_vectors_and_a_function_that_calls() -> None:
     by_call = rote.adapt(packed, example=TOKENS, call=lambda module, tokens: module(tokens, torch.tensor([6, 6, 6])))
     torch.testing.assert_close(rote.trace(by_call, TOKENS).logits, packed(TOKENS, torch.tensor([6, 6, 6])).detach())
     sampled, frames = made(Sampled), torch.randn(3, 7, 3).double()
-    torch.testing.assert_close(rote.trace(rote.adapt(sampled, example=frames), frames).logits.mT, sampled(frames).detach())
+    torch.testing.assert_close(
+        rote.trace(rote.adapt(sampled, example=frames), frames).logits.mT, sampled(frames).detach()
+    )
 
 
 def test_wrappers_are_unwrapped_and_an_example_is_made_from_the_embedding() -> None:
@@ -154,13 +156,13 @@ def test_a_translator_is_seen_from_both_sides() -> None:
     source, output = rote.connectivity(adapted, TOKENS), rote.connectivity(adapted.side(1), target)
     assert source.values.shape == (3, 4, 6)
     assert output.values.shape == (3, 4, 4)
-    vectors = model.source(TOKENS).detach().requires_grad_()  # type: ignore[operator]
-    keys, last = model.encoder(vectors)  # type: ignore[operator]
-    states, _ = model.decoder(model.target(target), last)  # type: ignore[operator]
-    logits = model.out(torch.cat([states, (states @ keys.mT).softmax(-1) @ keys], -1))  # type: ignore[operator]
+    vectors = model.source(TOKENS).detach().requires_grad_()
+    keys, last = model.encoder(vectors)
+    states, _ = model.decoder(model.target(target), last)
+    logits = model.out(torch.cat([states, (states @ keys.mT).softmax(-1) @ keys], -1))
     chosen = logits[0, 2].max()
     (gradient,) = torch.autograd.grad(chosen, vectors)
-    expected = (gradient[0] @ model.source.weight.detach().T).norm(dim=-1)  # type: ignore[operator, union-attr]
+    expected = (gradient[0] @ model.source.weight.detach().T).norm(dim=-1)
     torch.testing.assert_close(source.values[0, 2], expected)
     assert not output.values.triu(1).any()  # its decoder does not look ahead
     with pytest.raises(UsageError, match=r"model.side\(0, inputs"):
@@ -251,8 +253,8 @@ def test_bad_arguments_are_told() -> None:
             rote.adapt(model, **options)
     with pytest.raises(UsageError, match="'example' must be given"):
         rote.adapt(made(Sampled))
-    with pytest.raises(UsageError, match="'model' must be an nn.Module. Got function"):
-        rote.adapt(lambda x: x, example=TOKENS)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"'model' must be an nn.Module. Got function"):
+        rote.adapt(lambda x: x, example=TOKENS)
     with pytest.raises(UsageError, match="on the meta device"):
         rote.adapt(LanguageModel().to("meta"), example=TOKENS)
     with pytest.raises(UsageError, match="has no weights"):

@@ -318,7 +318,11 @@ class OneHot(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rnn, self.weight, self.out = nn.LSTM(WORDS, 6, batch_first=True), nn.Parameter(torch.rand(6)), nn.Linear(6, 3)
+        self.rnn, self.weight, self.out = (
+            nn.LSTM(WORDS, 6, batch_first=True),
+            nn.Parameter(torch.rand(6)),
+            nn.Linear(6, 3),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         h, _ = self.rnn(functional.one_hot(x, WORDS).to(self.weight.dtype))
@@ -366,8 +370,9 @@ class Sampled(nn.Module):
 WHOLE: dict[str, Callable[[], nn.Module]] = {
     kind.__name__: kind
     for kind in (
-        LanguageModel, Positional, Sinusoidal, Projected, Uneven, Residual, LearnedStart, CellLoop, WrittenLoop, MLPHead,
-        LastState, LastStep, BothEnds, Pooled, MaskedMean, CNNLSTM, CausalConv, OneHot, Normed, OfCells, PackedInside,
+        LanguageModel, Positional, Sinusoidal, Projected, Uneven, Residual, LearnedStart, CellLoop, WrittenLoop,
+        MLPHead, LastState, LastStep, BothEnds, Pooled, MaskedMean, CNNLSTM, CausalConv, OneHot, Normed, OfCells,
+        PackedInside,
     )
 }  # fmt: skip
 

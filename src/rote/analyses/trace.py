@@ -40,6 +40,12 @@ def keys_of(recurrent: Recurrent) -> list[Key]:
     return [layer if len(directions) == 1 else (layer, direction) for layer in layers for direction in directions]
 
 
+def remembering(recurrent: Recurrent) -> list[Key]:
+    """Of the cells that have states of their own; others only pass on what later layers need."""
+    pairs = zip(keys_of(recurrent), recurrent.all_cells(), strict=True)
+    return [key for key, cell in pairs if not isinstance(cell, Stage) or cell.own_size]
+
+
 def place_of(key: Key) -> dict[str, int]:
     """A key as labels of a table's row."""
     layer, direction = key if isinstance(key, tuple) else (key, 0)

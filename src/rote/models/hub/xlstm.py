@@ -1,4 +1,4 @@
-"""xLSTMForCausalLM: its mLSTM layer is ``MLSTMCell``. That one has the weights of q, k, v and the gates in one matrix."""
+"""xLSTMForCausalLM: its mLSTM layer is ``MLSTMCell``. That has all its weights in one matrix."""
 
 from __future__ import annotations
 

@@ -209,9 +209,11 @@ def _linear(node: Node) -> nn.Linear:
 def _embedding(scene: Scene) -> nn.Embedding | None:
     if scene.embedding is None:
         return None
-    options = dict(scene.embedding)
-    weight = options.pop("weight")
-    made = nn.Embedding(*weight.shape, **options, _weight=weight.detach())  # given, so that none are drawn
+    options = scene.embedding
+    weight, padding = options["weight"], options["padding_idx"]
+    rows, size = weight.shape
+    made = nn.Embedding(rows, size, padding, _weight=weight.detach())  # given, so that none are drawn
+    made.max_norm, made.norm_type = options["max_norm"], options["norm_type"]
     made.weight = _parameter(weight)
     return made
 
@@ -252,7 +254,7 @@ def _without_repeats(lines: list[str]) -> list[str]:
 
 
 def _block_of(where: str) -> str:
-    """"backbone.layers.3" of "backbone.layers.3.norm"; empty for what is in no list."""
+    """ "backbone.layers.3" of "backbone.layers.3.norm"; empty for what is in no list."""
     parts = where.split(".")
     place = next((at for at, part in enumerate(parts) if part.isdigit()), None)
     return "" if place is None or place == 0 else ".".join(parts[: place + 1])
@@ -269,5 +271,3 @@ def _shown(node: Node) -> str:
     if node.op == "norm":
         return {"layer": "layer norm", "rms": "root mean square norm", "length": "length set to 1"}[node.options[0]]
     return SHOWN.get(node.op, node.op) + (f", {size} -> {node.size}" if node.op == "linear" else "")
-
-

@@ -45,10 +45,10 @@ class Example:
             if self._are_lengths(one):
                 given = torch.as_tensor(one)
                 lengths = torch.full_like(given[order], time) if full else given[order].clamp(max=time)
-                one = lengths if isinstance(one, Tensor) else lengths.tolist()
-            elif isinstance(one, Tensor) and one.dim() and len(one) == len(self.inputs):
-                one = one[order]
-            others.append(one)
+                others.append(lengths if isinstance(one, Tensor) else lengths.tolist())
+            else:
+                rows = isinstance(one, Tensor) and one.dim() > 0 and len(one) == len(self.inputs)
+                others.append(one[order] if rows else one)
         return Example(inputs, tuple(others))
 
 

@@ -1,9 +1,9 @@
 """What a module did with its inputs, as a graph of values over time.
 
-A node is a series: one vector for each step of the sequence. It is made from other series by an operation that does the
-same at every step (a linear map, a norm, a sum), or by a memory, which carries something from step to step (a layer of
-recurrent cells, a mean over all steps). Equal operations on equal nodes are one node, so that a loop over time that does
-the same at every step gives one node and not as many as there are steps.
+A node is a series: one vector for each step of the sequence. It is made from other series by an operation that does
+the same at every step (a linear map, a norm, a sum), or by a memory, which carries something from step to step (a layer
+of recurrent cells, a mean over all steps). Equal operations on equal nodes are one node, so that a loop over time that
+does the same at every step gives one node and not as many as there are steps.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class Graph:
         """The same tensor for what lies in the same place or, if it is computed anew each time, has the same values."""
         place = (given.data_ptr(), given.shape, given.stride(), given.dtype)
         if place not in self.weights:
-            same = [known for known in self.weights.values() if known.shape == given.shape and known.dtype == given.dtype]
+            same = [
+                known for known in self.weights.values() if known.shape == given.shape and known.dtype == given.dtype
+            ]
             computed = not isinstance(given, torch.nn.Parameter)
             self.weights[place] = next((known for known in same if computed and torch.equal(known, given)), given)
             self.seen.append(given)  # so that no other one comes to lie in its place

@@ -1,7 +1,7 @@
 """What a tensor of a forward pass stands for: a series over time, one step of it, or something that is no series.
 
-``axes`` says what each axis of the tensor is: "B" sequences, "T" steps, "F" units, "1" an axis of one, "BT" and "TB" two
-of these in one.
+``axes`` says what each axis of the tensor is: "B" sequences, "T" steps, "F" units, "1" an axis of one, "BT" and "TB"
+two of these in one.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ class Scene:
         self.lowest: Any = self.like.dtype  # the least precise dtype that was computed in
 
     def size(self, label: str) -> int:
-        return {"B": self.batch, "T": self.time, "1": 1, "BT": self.batch * self.time, "TB": self.batch * self.time}[label]
+        return {"B": self.batch, "T": self.time, "1": 1, "BT": self.batch * self.time, "TB": self.batch * self.time}[
+            label
+        ]
 
     def node(self, op: str, inputs: tuple[Node, ...], size: int, *weights: Tensor | None, options: Any = ()) -> Node:
         return self.graph.node(op, inputs, size, weights, tuple(options), self.where)

@@ -5,7 +5,6 @@ At each step they have what the module would have read if the sequence ended the
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V, repeated

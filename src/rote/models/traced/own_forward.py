@@ -30,7 +30,9 @@ class OwnForward(nn.Module):
     - side: of a model of several inputs, such as a translator, the one that is looked at; the others stay as they are.
     """
 
-    def __init__(self, module: nn.Module, call: Callable[..., Any], example: Example, followed: Followed, reason: str) -> None:
+    def __init__(
+        self, module: nn.Module, call: Callable[..., Any], example: Example, followed: Followed, reason: str
+    ) -> None:
         super().__init__()
         self.module, self.call, self.reason = module, call, reason
         self.example = example
@@ -47,8 +49,8 @@ class OwnForward(nn.Module):
     @property
     def instead(self) -> str:
         return (
-            f"It was not taken apart because of {self.reason}. rote.connectivity works through its own forward; or give "
-            "the part that you want to look into: rote.adapt(recurrent=..., like=...)."
+            f"It was not taken apart because of {self.reason}. rote.connectivity works through its own forward; or "
+            "give the part that you want to look into: rote.adapt(recurrent=..., like=...)."
         )
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -101,7 +103,9 @@ class OwnForward(nn.Module):
         if bool((same.sum(1) > 1).any()):
             last = known.shape[0] - 1 - same.flip(1).int().argmax(1)
             if not all(_equal(one, _rows(two, last, len(known))) for one, two in zip(picked, others, strict=True)):
-                raise UsageError("Two sequences are the same with other arguments that differ. Give them one at a time.")
+                raise UsageError(
+                    "Two sequences are the same with other arguments that differ. Give them one at a time."
+                )
         return picked
 
     def __repr__(self) -> str:

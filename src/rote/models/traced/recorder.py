@@ -22,19 +22,20 @@ from rote.cells import Cell, Recurrent
 from rote.errors import UsageError
 from rote.models.calling import tensor_of
 from rote.models.in_eval import in_eval
-from rote.models.traced import recurrent_rules, shapes
+from rote.models.traced import norm_rules, recurrent_rules, reduction_rules, shape_rules, shapes
 from rote.models.traced.graph import Graph
 from rote.models.traced.known_modules import cells_in
-from rote.models.traced.meaning import Count, Filled, Lost, Mask, Meaning, Scene, Series, Tokens, Unclear
+from rote.models.traced.meaning import Count, Lost, Mask, Meaning, Scene, Series, Tokens, Unclear
 from rote.models.traced.recurrent_rules import KINDS, cell_of, is_packed
 from rote.models.traced.rules import RULES
 
 DECIDING = ("__bool__", "item", "tolist", "__int__", "__float__", "__index__", "numpy", "nonzero", "equal", "allclose")
 SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "__format__", "__repr__", "register_hook",
-          "stride", "is_contiguous", "data_ptr", "element_size", "storage_offset", "ndimension", "nelement")  # fmt: skip
+          "stride", "is_contiguous", "data_ptr", "element_size", "storage_offset", "nelement")  # fmt: skip
 MADE = ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
         "empty_like", "arange")  # fmt: skip
 READ = ("T", "mT", "data")  # attributes that are tensors
+FILES = (norm_rules, recurrent_rules, reduction_rules, shape_rules)  # which have entered their rules
 
 
 @dataclass
@@ -111,7 +112,9 @@ class Recorder(TorchFunctionMode):
             if name not in READ:
                 return
         given, options = self.meaning(tuple(args)), {key: self.meaning(value) for key, value in kwargs.items()}
-        met = [value for value in _flat((given, *options.values())) if shapes.is_tracked(value) or isinstance(value, Lost)]
+        met = [
+            value for value in _flat((given, *options.values())) if shapes.is_tracked(value) or isinstance(value, Lost)
+        ]
         if name == "sort" and isinstance(found[1], Tensor):
             self._order = found[1]
         if name in KINDS and not is_packed(args[1]):
@@ -205,7 +208,7 @@ def follow(model: nn.Module, inputs: Tensor, call: Callable[[nn.Module, Tensor],
     if output is None:
         raise UsageError(
             f"'model' ({type(model).__name__}) must give a tensor, (tensor, ...) or an object with 'logits'. Got "
-            f"{type(answer).__name__}. Give a function that does: rote.adapt(model, example=..., call=lambda m, x: ...)."
+            f"{type(answer).__name__}. Say how: rote.adapt(model, example=..., call=lambda model, x: ...)."
         )
     meaning = recorder.meaning(output)
     return Followed(scene, output, None if isinstance(meaning, Tensor) else meaning, recorder.visits, recorder.ran)

@@ -54,7 +54,9 @@ def stack(
     memories: list[Node] = []
     for first in range(0, len(cells), directions):
         own = slice(first, first + directions)
-        keys = [tuple(id(scene.graph.weight(weight)) for weight in cell.parameters()) or id(cell) for cell in cells[own]]
+        keys = [
+            tuple(id(scene.graph.weight(weight)) for weight in cell.parameters()) or id(cell) for cell in cells[own]
+        ]
         made = layer(scene, node, cells[own], keys, starts[own])
         memories += made
         node = made[0] if directions == 1 else scene.node("join", tuple(made), sum(memory.size for memory in made))
@@ -121,7 +123,9 @@ def _one_step(kind: str, scene: Scene, given: Any, hx: Any, *weights: Any) -> An
         raise Unclear("a loop that does not go from the first step to the last")
     if constant:
         start = _starts(scene, tuple(state[None] for state in states), 1)[0]
-        memory = scene.graph.memory(value.node, cell_of(kind, weights, len(weights) > 2), key, scene.where, False, start)
+        memory = scene.graph.memory(
+            value.node, cell_of(kind, weights, len(weights) > 2), key, scene.where, False, start
+        )
     else:
         known = scene.graph.known_memory(value.node, key)
         if known is None:
@@ -148,6 +152,8 @@ def pack(scene: Scene, found: Any, given: Any, lengths: Any, batch_first: bool) 
 def pad(scene: Scene, found: Any, given: Any, sizes: Any, batch_first: bool, padding: float, total: int) -> Any:
     value = value_of(given)
     axes = ("B", "T", "F") if batch_first else ("T", "B", "F")
+    if not isinstance(value, Series):
+        raise Unclear("a packed value that is not over time")
     if found[0].shape[1 if batch_first else 0] != scene.time:
         raise Unclear("a sequence that is shorter after packing")
     return replace(value, axes=axes, packed=False), None
@@ -163,7 +169,9 @@ def pad_with_zeros(
         raise Unclear("padding with something else than zeros")
     if tuple(pad) == (0, 0, 1, -1) and series.axes == ("B", "T", "F"):
         size = series.node.size
-        cell = ConvolutionCell(size, size, biases="none", weights={"weight_1": scene.like.new_ones(size)}, now=False, single=True)
+        cell = ConvolutionCell(
+            size, size, biases="none", weights={"weight_1": scene.like.new_ones(size)}, now=False, single=True
+        )
         return replace(series, node=scene.graph.memory(series.node, cell, "previous", scene.where))
     if len(pad) != 2 or series.axes[-1] != "T" or min(pad) < 0:
         raise Unclear("padding of another axis than time")
@@ -218,5 +226,3 @@ def of_cells(scene: Scene, value: Any, cells: Sequence[Cell], directions: int = 
     node, memories = stack(scene, given.node, cells, directions, [None] * len(cells))
     last = [At(memory, 0 if memory.reverse else scene.time - 1, ("B", "F")) for memory in memories]
     return replace(given, node=node), Several(tuple(last), ("D", "B", "F"), (len(last),))
-
-

@@ -11,28 +11,41 @@ from torch import Tensor
 
 from rote.models.traced.graph import Node
 from rote.models.traced.meaning import (
-    At, Axes, Count, Filled, Longer, Mask, Meaning, Scene, Series, Several, Tokens, Unclear, same_place, together,
+    At,
+    Axes,
+    Count,
+    Filled,
+    Longer,
+    Mask,
+    Meaning,
+    Scene,
+    Series,
+    Several,
+    Tokens,
+    Unclear,
+    same_place,
+    together,
 )  # fmt: skip
 
 
-def permuted(scene: Scene, value: Any, order: Sequence[int]) -> Meaning:
+def permuted(scene: Scene, value: Any, order: Sequence[int]) -> Any:
     axes = value.axes
     return replace(value, axes=tuple(axes[place] for place in order))
 
 
-def transposed(scene: Scene, value: Any, first: int, second: int) -> Meaning:
+def transposed(scene: Scene, value: Any, first: int, second: int) -> Any:
     order = list(range(len(value.axes)))
     order[first], order[second] = order[second], order[first]
     return permuted(scene, value, order)
 
 
-def unsqueezed(scene: Scene, value: Any, axis: int) -> Meaning:
+def unsqueezed(scene: Scene, value: Any, axis: int) -> Any:
     axes = list(value.axes)
     axes.insert(axis if axis >= 0 else len(axes) + 1 + axis, "1")
     return replace(value, axes=tuple(axes))
 
 
-def squeezed(scene: Scene, value: Any, *places: int) -> Meaning:
+def squeezed(scene: Scene, value: Any, *places: int) -> Any:
     width = value.node.size if isinstance(value, Series | At) else 0
     gone = [place % len(value.axes) for place in places] or list(range(len(value.axes)))
     kept = [
@@ -43,7 +56,7 @@ def squeezed(scene: Scene, value: Any, *places: int) -> Meaning:
     return replace(value, axes=tuple(kept))
 
 
-def reshaped(scene: Scene, value: Any, shape: Sequence[int], found: Tensor) -> Meaning:
+def reshaped(scene: Scene, value: Any, shape: Sequence[int], found: Tensor) -> Any:
     """By the sizes of the new axes: each takes the next of the old ones, one or several."""
     if isinstance(value, Several):
         return _several_reshaped(scene, value, found)
@@ -98,7 +111,9 @@ def concatenated(scene: Scene, values: Sequence[Any], axis: int) -> Meaning:
     if label == "F":
         return joined_units(scene, values, axes)
     if label in ("1", "T") and all(isinstance(value, At) for value in values):
-        return over_time(scene, values, tuple("T" if place == axis % len(axes) else one for place, one in enumerate(axes)))
+        return over_time(
+            scene, values, tuple("T" if place == axis % len(axes) else one for place, one in enumerate(axes))
+        )
     raise Unclear("values beside each other on an axis that is not that of the units")
 
 
@@ -139,7 +154,7 @@ def piece(scene: Scene, value: Series | At, start: int, size: int, axes: Axes | 
     return same_place(value, scene.node("piece", (node,), size, options=(start,)), axes)
 
 
-def indexed(scene: Scene, value: Any, index: Any, found: Any) -> Meaning:
+def indexed(scene: Scene, value: Any, index: Any, found: Any) -> Any:
     """value[index]."""
     index = list(index) if isinstance(index, tuple) else [index]
     if Ellipsis in [part for part in index if not isinstance(part, Tensor)]:
@@ -231,12 +246,12 @@ def filled(scene: Scene, target: Any, index: Any, value: Any, form: tuple[int, .
     return Filled(steps, axes)
 
 
-def expanded(scene: Scene, value: Any, found: Tensor) -> Meaning:
+def expanded(scene: Scene, value: Any, found: Tensor) -> Any:
     """To other sizes of axes of one; only of the units."""
     if len(found.shape) == len(value.axes):
         wanted = [label for label, size in zip(value.axes, found.shape, strict=True) if label == "1" and size != 1]
         if not wanted:
-            return value  # type: ignore[no-any-return]
+            return value
     raise Unclear("a value repeated over an axis")
 
 

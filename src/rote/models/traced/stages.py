@@ -1,8 +1,8 @@
 """A graph as layers of cells, which every analysis takes.
 
-Each memory is a layer. What is computed step by step before it (a norm, a projection, a residual sum) is done inside its
-cell, and what a later layer needs from below it goes through it unchanged, beside the memory's own output: so several
-layers of different size, with anything between them, are a ``Recurrent`` as any other.
+Each memory is a layer. What is computed step by step before it (a norm, a projection, a residual sum) is done inside
+its cell, and what a later layer needs from below it goes through it unchanged, beside the memory's own output: so
+several layers of different size, with anything between them, are a ``Recurrent`` as any other.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def _cut(a: Arithmetic[V], value: V, wire: Wire) -> V:
 class Stages(Recurrent):
     """Layers of different sizes, which may start from learned states."""
 
-    def __init__(self, cells: Sequence[Cell], starts: Sequence[Sequence[Tensor] | None], *, bidirectional: bool) -> None:
+    def __init__(
+        self, cells: Sequence[Cell], starts: Sequence[Sequence[Tensor] | None], *, bidirectional: bool
+    ) -> None:
         super().__init__(cells, bidirectional=bidirectional)
         self.starts = [None if start is None else [value.detach() for value in start] for start in starts]
 
@@ -214,12 +216,10 @@ def _layer(
     given: list[Wire] = []
     for memory, share, size, wide in zip(memories, shares, sizes, wanted, strict=True):
         padded = wide - size
-        plain = memory is not None and not share and not padded and _gets(memory, wires)
-        if plain:
-            assert memory is not None and memory.cell is not None
-            made.append(memory.cell)
+        cell = None if memory is None else memory.cell
+        if memory is not None and cell is not None and not share and not padded and _gets(memory, wires):
+            made.append(cell)
         else:
-            cell = None if memory is None else memory.cell
             made.append(Stage(wires, cell, None if memory is None else memory.inputs[0], share, padded, like))
         starts.append(None if memory is None else memory.start)
         given += [] if memory is None else [Wire(memory, 0, memory.size)]

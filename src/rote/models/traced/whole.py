@@ -16,7 +16,6 @@ from rote.errors import UsageError
 from rote.models.calling import left_alone, tensor_of
 from rote.models.in_eval import in_eval
 from rote.models.readout import ROUNDING
-from rote.models.sequence import SequenceModel
 from rote.models.traced.build import ENDINGS, Parts, TracedModel, build
 from rote.models.traced.example import Example, example_of, plain_rows
 from rote.models.traced.graph import Node, compute
@@ -28,7 +27,7 @@ from rote.models.traced.recorder import Followed, follow
 Call = Callable[..., Any]
 
 
-def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> SequenceModel | OwnForward:
+def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedModel | OwnForward:
     """``model`` in stages if it can be taken apart; else as what can be looked at through its own forward."""
     module = unwrapped(model)
     refuse_unfit(module)
@@ -84,8 +83,8 @@ def refuse_unfit(module: Any) -> None:
 
 
 def _like(module: nn.Module, inputs: Tensor) -> Tensor:
-    weights = [weight for weight in module.parameters() if weight.is_floating_point()]
-    weights += [weight for weight in module.buffers() if weight.is_floating_point()] * (not weights)
+    everything: list[Tensor] = [*module.parameters(), *module.buffers()]
+    weights = [weight for weight in everything if weight.is_floating_point()]
     if not weights:
         raise UsageError(f"'model' ({type(module).__name__}) has no weights: there is nothing to look at.")
     return weights[0].detach().new_zeros(())
@@ -102,7 +101,7 @@ def _followed(module: nn.Module, batch: Example, run: Call, like: Tensor) -> Fol
 
 def _failed(module: nn.Module, batch: Example, error: Exception) -> UsageError:
     said = str(error).splitlines()
-    takes = [name for name in inspect.signature(module.forward).parameters]
+    takes = list(inspect.signature(module.forward).parameters)
     return UsageError(
         f"'model' ({type(module).__name__}) failed on inputs {tuple(batch.inputs.shape)}: {type(error).__name__}: "
         f"{said[0] if said else ''} Its forward takes {', '.join(takes) or 'nothing'}: give all of them, "
@@ -217,7 +216,9 @@ def _first_wrong(made: TracedModel, first: Followed, allowed: float) -> str:
     for visit in first.visits:
         if isinstance(visit.meaning, Series) and visit.meaning.axes == ("B", "T", "F"):
             ours = _value(visit.meaning.node, values, scene.positions)
-            if ours is not None and float((ours - visit.output).abs().max()) > allowed * float(visit.output.abs().max()):
+            if ours is not None and float((ours - visit.output).abs().max()) > allowed * float(
+                visit.output.abs().max()
+            ):
                 return visit.name
     return ""
 
@@ -246,5 +247,3 @@ def _value(node: Node, values: dict[int, Tensor], positions: Tensor | None) -> T
         made = compute(Plain(), node, {id(b): v for b, v in zip(node.inputs, given, strict=True)}, node.weights)
     values[id(node)] = made
     return made
-
-
