@@ -281,13 +281,13 @@ def test_a_forward_that_was_put_on_a_module_is_refused() -> None:
         adapted(model)
 
 
-def test_a_whole_model_without_keywords_is_told_how_to_call() -> None:
-    told = r"rote.adapt\(recurrent=model.rnn, embedding=model.table, readout=model.head, like=model\)"
-    with pytest.raises(UsageError, match=told):
-        rote.adapt(Whole())
-    two = nn.ModuleDict({"a": nn.LSTM(2, 3), "b": nn.LSTM(2, 3), "c": nn.Linear(3, 4)})
-    with pytest.raises(UsageError, match=r"rote.adapt\(recurrent=..., embedding=..., readout=model.c, like=model\)"):
-        rote.adapt(two)
+@pytest.mark.parametrize("between", [{"norm": True}, {"scale": 1.01}, {"start": True}])
+def test_as_a_whole_the_model_needs_no_parts(between: dict[str, Any]) -> None:
+    model = Whole(**between)
+    check_model(rote.adapt(model, example=TOKENS), like=model)
+
+
+def test_nothing_at_all_is_refused() -> None:
     with pytest.raises(UsageError, match=r"'recurrent' must be an nn.RNN"):
         rote.adapt()
 

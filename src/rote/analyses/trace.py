@@ -25,6 +25,7 @@ from rote.models.capabilities import WithStates, require
 from rote.models.in_eval import in_eval
 from rote.models.inputs import WHOLE, check_token_ids, check_vectors
 from rote.models.sequence import SequenceModel
+from rote.models.traced.stages import Stage
 from rote.store import Column, Table
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def keys_of(recurrent: Recurrent) -> list[Key]:
     """Of every cell, layer by layer."""
     layers, directions = range(recurrent.layers), range(recurrent.directions)
     return [layer if len(directions) == 1 else (layer, direction) for layer in layers for direction in directions]
+
+
+def remembering(recurrent: Recurrent) -> list[Key]:
+    """Of the cells that have states of their own; others only pass on what later layers need."""
+    pairs = zip(keys_of(recurrent), recurrent.all_cells(), strict=True)
+    return [key for key, cell in pairs if not isinstance(cell, Stage) or cell.own_size]
 
 
 def place_of(key: Key) -> dict[str, int]:
@@ -139,9 +146,13 @@ def _of_steps(model: SequenceModel, tokens: Tensor | PackedSequence, lengths: An
             outputs = []
             for direction in range(recurrent.directions):
                 index = layer * recurrent.directions + direction
-                run = unroll(recurrent.cell(layer, direction), values, start[index], mask, reverse=direction == 1)
-                states[keys[index]], gates[keys[index]] = run.states, run.gates
+                cell = recurrent.cell(layer, direction)
+                run = unroll(cell, values, start[index], mask, reverse=direction == 1)
                 outputs.append(run.states["hidden"])
+                units = cell.own_size if isinstance(cell, Stage) else cell.output_size
+                if units:  # else it only passes on what later layers need
+                    states[keys[index]] = run.states | {"hidden": run.states["hidden"][..., :units]}
+                    gates[keys[index]] = run.gates
             values = torch.cat(outputs, dim=-1)
         logits = outputs_of(model, values)
     return Trace(states, gates, logits, inputs.mask, tokens=inputs.tokens)

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
 
-from rote.cells import Recurrent, as_recurrent
+from torch import nn
+
+from rote.cells import as_recurrent
 from rote.cells.adapt import refuse_computed, refuse_own_forward, unwrapped
 from rote.errors import UsageError
 from rote.models.comparison import Like, compare
 from rote.models.readout import PerStep, check_readout
 from rote.models.sequence import SequenceModel
 
+if TYPE_CHECKING:
+    from rote.models.traced.build import TracedModel
+    from rote.models.traced.own_forward import OwnForward
+
 NOT_COMPARED = "not compared with your model: give like=..."
+
+
+@overload
+def adapt(
+    model: nn.Module, /, *, example: Any = None, call: Callable[..., Any] | None = None
+) -> TracedModel | OwnForward: ...
+
+
+@overload
+def adapt(
+    *,
+    recurrent: nn.Module | None = None,
+    embedding: nn.Embedding | None = None,
+    readout: nn.Module | None = None,
+    like: Like | None = None,
+    example: Any = None,
+) -> SequenceModel: ...
 
 
 def adapt(
@@ -22,9 +46,35 @@ def adapt(
     embedding: nn.Embedding | None = None,
     readout: nn.Module | None = None,
     like: Like | None = None,
-    example: Tensor | None = None,
-) -> SequenceModel:
-    """A user's modules as a model that every analysis takes. Shares their weights; changes nothing on them.
+    example: Any = None,
+    call: Callable[..., Any] | None = None,
+) -> SequenceModel | OwnForward:
+    """A user's model as one that every analysis takes. Shares its weights; changes nothing on it.
+
+    - model: your whole module. Its forward pass is followed once, and what it does becomes stages of cells: embedding
+      (scaled, with positions), norms, projections, activations, residual sums, convolutions over time, recurrent layers
+      of torch, of Rote or of Hugging Face in any number and size, cells in a loop, learned initial states, packed
+      sequences, readouts at every step, at the last one or of a mean. What was found is printed by its ``repr``, and
+      its outputs are compared with the module's own at once: what does not agree is refused. What cannot be taken
+      apart is looked at through its own forward, and says why.
+    - example: what the module is called with, tokens [batch, time] or vectors [batch, time, input], or all of its
+      arguments, (tokens, lengths); by default tokens that are made from its embedding.
+    - call: how it is called, if not simply so: ``lambda model, tokens: model(tokens, None)[1]``.
+
+    >>> import torch, rote
+    >>> class Tagger(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.words, self.norm = torch.nn.Embedding(100, 8), torch.nn.LayerNorm(16)
+    ...         self.lstm, self.tags = torch.nn.LSTM(8, 16, batch_first=True), torch.nn.Linear(16, 5)
+    ...
+    ...     def forward(self, tokens):
+    ...         return self.tags(self.norm(self.lstm(self.words(tokens))[0]))
+    >>> model = rote.adapt(Tagger(), example=torch.tensor([[1, 2, 3], [4, 5, 6]]))
+    >>> rote.decompose(model, torch.tensor([[1, 2, 3]]), spans=[(0, 1)]).logits().shape
+    torch.Size([1, 1, 3, 5])
+
+    Or its parts, by keyword:
 
     - recurrent: an nn.RNN, nn.LSTM or nn.GRU as it is (layers, directions, projection, with or without bias), or a
       ``rote.cells.Recurrent``.
@@ -33,7 +83,7 @@ def adapt(
       Without one the outputs are the top layer's hidden states.
     - like: your whole module, or any function from inputs to outputs. Both are compared on an example at once, and what
       does not agree is refused: a norm, a scaling or an initial state that no part contains.
-    - example: inputs to compare on; by default some that are made from the sizes.
+    - example: inputs to compare on, by default some that are made from the sizes.
 
     What torch.compile, DataParallel and the like have wrapped is unwrapped.
 
@@ -47,7 +97,13 @@ def adapt(
     torch.Size([1, 3, 100])
     """
     if model is not None:
-        raise UsageError(f"rote.adapt() takes the parts of your model by keyword: {_call_for(model)}.")
+        if any(part is not None for part in (recurrent, embedding, readout, like)):
+            raise UsageError("rote.adapt() takes a whole model, or its parts by keyword. Got both: leave one out.")
+        from rote.models.traced.whole import adapt_whole
+
+        return adapt_whole(model, example, call)
+    if call is not None:
+        raise UsageError("'call' says how a whole model is called: rote.adapt(model, example=..., call=...).")
     if example is not None and like is None:
         raise UsageError("'example' is what the model is compared with 'like' on: give like=... too, or leave it out.")
     embedding, readout = unwrapped(embedding), unwrapped(readout)
@@ -69,18 +125,3 @@ def adapt(
             raise UsageError(found.explained())
         made.origin = str(found)
     return made
-
-
-def _call_for(model: object) -> str:
-    """How to adapt it, with the names of its parts where they can be told."""
-    kinds: dict[str, tuple[type[nn.Module], ...]] = {
-        "recurrent": (nn.RNNBase, Recurrent),
-        "embedding": (nn.Embedding,),
-        "readout": (nn.Linear,),
-    }
-    named = list(model.named_modules()) if isinstance(model, nn.Module) else []
-    given = []
-    for argument, kind in kinds.items():
-        found = [name for name, part in named if name and isinstance(part, kind)]
-        given.append(f"{argument}=model.{found[0]}" if len(found) == 1 else f"{argument}=...")
-    return f"rote.adapt({', '.join(given)}, like=model)"

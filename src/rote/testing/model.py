@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from rote.analyses import Trace, decompose, trace
-from rote.analyses.trace import keys_of
+from rote.analyses.trace import remembering
 from rote.models.comparison import Like, compare
 from rote.models.in_eval import in_eval
 from rote.models.sequence import SequenceModel
@@ -77,7 +77,7 @@ def _kept(found: Trace, weight: Tensor) -> None:
 
 def _shapes(model: SequenceModel, found: Trace) -> None:
     recurrent, shape = model.recurrent, (len(LENGTHS), max(LENGTHS))
-    keys = keys_of(recurrent)
+    keys = remembering(recurrent)
     assert list(found.states) == list(found.gates) == keys, (
         f"The trace must have the keys {keys}. Got {[*found.states]}."
     )

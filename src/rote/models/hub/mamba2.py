@@ -1,0 +1,33 @@
+"""Mamba2ForCausalLM: its mixer is ``SSDCell``, with the same weights, where all heads are one group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rote.cells.cell import Cell
+from rote.cells.s6 import EXPAND
+from rote.cells.ssd import EPS, SSDCell
+from rote.models.traced.known_modules import known
+
+
+@known("transformers.models.mamba2.modeling_mamba2.Mamba2Mixer")
+def mamba2(mixer: Any) -> list[Cell] | None:
+    """Several groups are normed apart from each other there, and here all together; steps are not limited here."""
+    plain = not mixer.use_bias and mixer.conv1d.bias is not None and mixer.activation in ("silu", "swish")
+    limited = tuple(mixer.time_step_limit) != (0.0, float("inf"))
+    if not plain or limited or mixer.n_groups > 1 or mixer.layer_norm_epsilon != EPS:
+        return None
+    if mixer.intermediate_size != EXPAND * mixer.hidden_size:
+        return None
+    weights = {
+        "weight_ih": mixer.in_proj.weight,
+        "weight_conv": mixer.conv1d.weight[:, 0],
+        "bias_conv": mixer.conv1d.bias,
+        "a_log": mixer.A_log,
+        "bias_step": mixer.dt_bias,
+        "skip": mixer.D,
+        "norm_weight": mixer.norm.weight,
+        "weight_out": mixer.out_proj.weight,
+    }
+    sizes = {"state_size": mixer.ssm_state_size, "width": mixer.conv_kernel_size, "heads": mixer.num_heads}
+    return [SSDCell(mixer.hidden_size, mixer.hidden_size, weights=weights, **sizes)]

@@ -1,0 +1,273 @@
+"""From what was seen of a forward pass to a model of stages, with a line for each thing that was found."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from rote.cells.arithmetic import Plain
+from rote.models.sequence import SequenceModel
+from rote.models.traced.graph import OPERATIONS, Node, memories_of
+from rote.models.traced.meaning import At, Lost, Scene, Series, Unclear, first_kept
+from rote.models.traced.stages import Program, Wire, stages_for
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    from rote.models.traced.recorder import Followed
+
+ENDINGS: dict[str, Callable[[Tensor], Tensor]] = {
+    "softmax": lambda logits: logits.softmax(-1),
+    "log_softmax": lambda logits: logits.log_softmax(-1),
+    "sigmoid": torch.sigmoid,
+}
+SHOWN = {
+    "linear": "linear map", "norm": "norm", "product": "product", "mean": "mean of units", "scale": "scaled",
+    "shift": "constant added", "add": "sum", "subtract": "difference", "join": "beside each other",
+    "piece": "some of the units", "spread": "repeated", "positions": "positions added to the embedding",
+}  # fmt: skip
+
+
+class TracedModel(SequenceModel):
+    """A user's whole module in stages."""
+
+    def __init__(self, parts: Parts, positions_for: Callable[[int], Tensor] | None) -> None:
+        super().__init__(parts.recurrent, parts.embedding, parts.readout)
+        self.parts, self._positions_for = parts, positions_for
+        self._positions: dict[int, Tensor] = {}
+
+    @property
+    def ending(self) -> str:
+        """What the module does with its logits at the end; these are before it."""
+        return self.parts.ending
+
+    @property
+    def last_only(self) -> bool:
+        """Whether the module gives the outputs of the last step alone."""
+        return self.parts.last_only
+
+    def embed(self, inputs: Tensor) -> Float[Tensor, "batch time input"]:
+        vectors = super().embed(inputs)
+        if self.embedding is None or self._positions_for is None:
+            return vectors
+        time = inputs.shape[1]
+        if time not in self._positions:
+            self._positions[time] = self._positions_for(time)
+        return vectors + self._positions[time]
+
+    def embedding_matrix(self) -> Float[Tensor, "vocabulary input"]:
+        weight = super().embedding_matrix()
+        return weight if self.parts.scale is None else weight * self.parts.scale
+
+    def __repr__(self) -> str:
+        return "\n  ".join(["TracedModel(", *self.parts.lines, *([self.origin] if self.origin else [])]) + "\n)"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a ``TracedModel`` is made of."""
+
+    recurrent: Any
+    embedding: nn.Embedding | None
+    readout: nn.Module | None
+    scale: Tensor | None  # of the embedding, before positions are added
+    ending: str
+    last_only: bool
+    lines: tuple[str, ...]
+    axes: tuple[str, ...]  # of the module's own outputs
+
+
+class Tail(nn.Module):
+    """What stands between the last linear map and the outputs, with that map."""
+
+    def __init__(self, given: Node, wanted: Node) -> None:
+        super().__init__()
+        self.program = Program([Wire(given, 0, given.size)], [wanted])
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.program.run(Plain(), states)[0]
+
+
+def build(followed: Followed) -> Parts:
+    """The parts of a model; ``Unclear`` if there is something that the arithmetic cannot express."""
+    scene, meaning = followed.scene, followed.meaning
+    if isinstance(meaning, Lost):
+        raise Unclear(meaning.reason)
+    if scene.decisions:
+        raise Unclear(f"a way through the forward that depends on values ({scene.decisions[0]})")
+    if not isinstance(meaning, Series | At) or scene.leaf is None:
+        raise Unclear("outputs that are not made from the inputs step by step")
+    if isinstance(meaning, At) and meaning.time == 0:
+        meaning = first_kept(scene, meaning)
+    if isinstance(meaning, At) and meaning.time != scene.time - 1:
+        raise Unclear("outputs of a step in the middle")
+    node, ending = _before_ending(meaning.node)
+    leaf = scene.leaf
+    for step in _all(node):
+        if step.op == "positions":
+            leaf = step
+    scale = _scale_of(leaf)
+    _refuse_unknown(node, leaf)
+    last = node
+    while last.op in ("apply", "scale", "shift"):
+        (last,) = last.inputs
+    features = last.inputs[0] if last.op == "linear" else node
+    readout: nn.Module | None = None
+    if last.op == "linear":
+        readout = _linear(last) if last is node else Tail(features, node)
+    recurrent = stages_for(features, leaf, scene.like)
+    lines = _lines(scene, node, ending, isinstance(meaning, At))
+    return Parts(
+        recurrent, _embedding(scene), readout, scale, ending, isinstance(meaning, At), tuple(lines), meaning.axes
+    )
+
+
+def _before_ending(node: Node) -> tuple[Node, str]:
+    if node.op in ("softmax", "log_softmax"):
+        return node.inputs[0], node.op
+    if node.op == "apply" and node.options[0] is torch.sigmoid and node.inputs[0].op == "linear":
+        return node.inputs[0], "sigmoid"
+    return node, ""
+
+
+def _all(node: Node) -> list[Node]:
+    """Every node below, with itself, those below first."""
+    found: dict[int, Node] = {}
+
+    def visit(at: Node) -> None:
+        if id(at) not in found:
+            for below in at.inputs:
+                visit(below)
+            found[id(at)] = at
+
+    visit(node)
+    return list(found.values())
+
+
+def _scale_of(leaf: Node) -> Tensor | None:
+    if leaf.op != "positions":
+        return None
+    factor: Tensor | None = None
+    (node,) = leaf.inputs
+    while node.op == "scale":
+        weight = node.weights[0]
+        assert weight is not None
+        factor = weight if factor is None else factor * weight
+        (node,) = node.inputs
+    return factor
+
+
+def _refuse_unknown(wanted: Node, leaf: Node) -> None:
+    below = {id(node) for node in _all(leaf)}
+    for node in _all(wanted):
+        if node.op == "input" and leaf is not node and id(node) in below and _reaches(wanted, node, leaf):
+            raise Unclear("the embedding used both with its positions and without")
+        if id(node) not in below and not node.is_memory and node.op not in OPERATIONS:
+            what = {"state": "a memory cell that is read", "softmax": "a softmax inside the model"}
+            raise Unclear(f"{what.get(node.op, node.op)} in {node.where!r}")
+
+
+def _reaches(wanted: Node, node: Node, leaf: Node) -> bool:
+    """Whether there is a way to ``node`` that does not pass ``leaf``."""
+    seen: set[int] = {id(leaf)}
+    open_ = [wanted]
+    while open_:
+        at = open_.pop()
+        if at is node:
+            return True
+        if id(at) not in seen:
+            seen.add(id(at))
+            open_ += at.inputs
+    return False
+
+
+def _parameter(weight: Tensor) -> nn.Parameter:
+    return weight if isinstance(weight, nn.Parameter) else nn.Parameter(weight.detach(), requires_grad=False)
+
+
+class Shared(nn.Linear):
+    """A linear map with weights that there are already; none are drawn for it."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        nn.Module.__init__(self)
+        self.out_features, self.in_features = weight.shape
+        self.weight = _parameter(weight)
+        self.register_parameter("bias", None if bias is None else _parameter(bias))
+
+
+def _linear(node: Node) -> nn.Linear:
+    weight, bias = node.weights
+    assert weight is not None
+    return Shared(weight, bias)
+
+
+def _embedding(scene: Scene) -> nn.Embedding | None:
+    if scene.embedding is None:
+        return None
+    options = scene.embedding
+    weight, padding = options["weight"], options["padding_idx"]
+    rows, size = weight.shape
+    made = nn.Embedding(rows, size, padding, _weight=weight.detach())  # given, so that none are drawn
+    made.max_norm, made.norm_type = options["max_norm"], options["norm_type"]
+    made.weight = _parameter(weight)
+    return made
+
+
+def _lines(scene: Scene, wanted: Node, ending: str, last_only: bool) -> list[str]:
+    """One for each thing that was found, in order; blocks that are like the one before in one line."""
+    lines: list[str] = []
+    if scene.embedding is not None:
+        weight = scene.embedding["weight"]
+        lines.append(f"embedding: {len(weight)} symbols as vectors of {weight.shape[1]}")
+    memories = memories_of(wanted)
+    for node in _all(wanted):
+        mates = [other for other in memories if node.is_memory and other.inputs == node.inputs and other is not node]
+        if node.op in ("input", "join") or (node.reverse and any(not mate.reverse for mate in mates)):
+            continue
+        way = " in both directions" if any(mate.reverse for mate in mates) else " backward" * node.reverse
+        lines.append(f"{node.where + ': ' if node.where else ''}{_shown(node)}{way}")
+    lines = _without_repeats(lines)
+    lines += ["outputs: of the last step"] if last_only else []
+    return lines + ([f"outputs: before the {ending} at the end"] if ending else [])
+
+
+def _without_repeats(lines: list[str]) -> list[str]:
+    """Lines of a block, "layers.1. ...", in one if they are those of the block before."""
+    blocks = [
+        (name, list(group)) for name, group in itertools.groupby(lines, lambda line: _block_of(line.split(":")[0]))
+    ]
+    shown: list[str] = []
+    before: list[str] | None = None
+    for name, group in blocks:
+        bare = [line.replace(name, "", 1) for line in group]
+        if name and bare == before:
+            shown.append(f"{name}: as the one before")
+        else:
+            shown += group
+        before = bare if name else None
+    return shown
+
+
+def _block_of(where: str) -> str:
+    """ "backbone.layers.3" of "backbone.layers.3.norm"; empty for what is in no list."""
+    parts = where.split(".")
+    place = next((at for at, part in enumerate(parts) if part.isdigit()), None)
+    return "" if place is None or place == 0 else ".".join(parts[: place + 1])
+
+
+def _shown(node: Node) -> str:
+    size = node.inputs[0].size if node.inputs else 0
+    if node.is_memory:
+        start = ", from learned states" if node.start is not None else ""
+        return f"{node.op}, {size} -> {node.size}{start}"
+    if node.op == "apply":
+        function = node.options[0]
+        return getattr(function, "__name__", getattr(getattr(function, "func", None), "__name__", "function"))
+    if node.op == "norm":
+        return {"layer": "layer norm", "rms": "root mean square norm", "length": "length set to 1"}[node.options[0]]
+    return SHOWN.get(node.op, node.op) + (f", {size} -> {node.size}" if node.op == "linear" else "")

@@ -1,0 +1,93 @@
+"""What a user's module is called with while it is looked at: inputs, and whatever else its forward takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rote.errors import UsageError
+from rote.models.inputs import WHOLE
+from rote.models.readout import ROUNDING
+
+BATCH, TIME = 3, 7  # of an example made here
+FEWEST = 3  # steps of an example
+
+
+@dataclass(frozen=True)
+class Example:
+    """What a module is called with."""
+
+    inputs: Tensor  # tokens [batch, time] or vectors [batch, time, input]
+    others: tuple[Any, ...] = ()
+
+    @property
+    def lengths(self) -> Tensor | None:
+        """Those among the other arguments, if there are any."""
+        return next((torch.as_tensor(one) for one in self.others if self._are_lengths(one)), None)
+
+    def _are_lengths(self, one: Any) -> bool:
+        try:
+            given = torch.as_tensor(one)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        batch, time = self.inputs.shape[:2]
+        whole = given.dtype in WHOLE and given.shape == (batch,)
+        return whole and bool((given >= 1).all()) and bool((given <= time).all())
+
+    def rows(self, order: Tensor, time: int, full: bool = True) -> Example:
+        """Some sequences, cut to ``time`` steps; with ``full`` lengths none of them is padded."""
+        inputs = self.inputs[order.to(self.inputs.device), :time]
+        others = []
+        for one in self.others:
+            if self._are_lengths(one):
+                given = torch.as_tensor(one)
+                lengths = torch.full_like(given[order], time) if full else given[order].clamp(max=time)
+                others.append(lengths if isinstance(one, Tensor) else lengths.tolist())
+            else:
+                rows = isinstance(one, Tensor) and one.dim() > 0 and len(one) == len(self.inputs)
+                others.append(one[order] if rows else one)
+        return Example(inputs, tuple(others))
+
+
+def example_of(module: nn.Module, example: Any) -> Example:
+    if example is None:
+        tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
+        if not tables:
+            raise UsageError(
+                "'example' must be given: tokens [batch, time] or vectors [batch, time, input], as rote.adapt(model, "
+                "example=tokens). 'model' has no embedding from which one could be made."
+            )
+        count = min(len(table.weight) for table in tables[:1])
+        tokens = torch.randint(1 if count > 1 else 0, count, (BATCH, TIME), generator=torch.Generator().manual_seed(0))
+        return Example(tokens.to(tables[0].weight.device))
+    values = tuple(example) if isinstance(example, tuple | list) else (example,)
+    if not values or not isinstance(values[0], Tensor):
+        raise UsageError(
+            f"'example' must be a tensor of inputs, or (inputs, lengths, ...): what your model is called with. "
+            f"Got {type(example).__name__}."
+        )
+    inputs = values[0].detach()
+    wanted = 3 if inputs.is_floating_point() else 2
+    if inputs.dim() == wanted - 1 and len(values) == 1:
+        inputs = inputs[None]
+    if inputs.dim() != wanted or inputs.dtype not in (*WHOLE, *ROUNDING) or not inputs.numel():
+        raise UsageError(
+            "'example' must be tokens [batch, time] of whole numbers, or vectors [batch, time, input]. Got "
+            f"{inputs.dtype} {tuple(inputs.shape)}."
+        )
+    if inputs.shape[1] < FEWEST:
+        raise UsageError(
+            f"'example' must have at least {FEWEST} steps: on fewer nothing is seen of what is carried on. "
+            f"Got {inputs.shape[1]}."
+        )
+    return Example(inputs, values[1:])
+
+
+def plain_rows(given: Example) -> Example:
+    """Without padding, and with another number of sequences than of steps, so that no axis is taken for another."""
+    batch, time = given.inputs.shape[:2]
+    count = next(n for n in range(max(2, batch), batch + 5) if n != time)
+    return given.rows(torch.arange(count) % batch, time)

@@ -1,0 +1,249 @@
+"""A user's whole module as a model: followed, built of stages, compared with the module itself at once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rote.cells.adapt import unwrapped
+from rote.cells.arithmetic import Plain
+from rote.cells.recurrent import mask_of, unroll
+from rote.errors import UsageError
+from rote.models.calling import left_alone, tensor_of
+from rote.models.in_eval import in_eval
+from rote.models.readout import ROUNDING
+from rote.models.traced.build import ENDINGS, Parts, TracedModel, build
+from rote.models.traced.example import Example, example_of, plain_rows
+from rote.models.traced.graph import Node, compute
+from rote.models.traced.known_modules import refuse_traps
+from rote.models.traced.meaning import Series, Unclear
+from rote.models.traced.own_forward import OwnForward
+from rote.models.traced.recorder import Followed, follow
+
+Call = Callable[..., Any]
+
+
+def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedModel | OwnForward:
+    """``model`` in stages if it can be taken apart; else as what can be looked at through its own forward."""
+    module = unwrapped(model)
+    refuse_unfit(module)
+    given = example_of(module, example)
+    like = _like(module, given.inputs)
+    run = call or _calling(module)
+
+    def followed(batch: Example) -> Followed:
+        with torch.inference_mode(False), left_alone(run, batch.inputs.device):
+            return _followed(module, batch, run, like)
+
+    first = followed(plain_rows(given))
+    try:
+        parts = build(first)
+    except Unclear as reason:
+        return OwnForward(module, run, given, first, str(reason))
+    positions = None
+    if first.scene.positions is not None:
+        positions = _positions(followed, given)
+    made = TracedModel(parts, positions).train(module.training)
+    _verify(made, module, given, run, first, followed)
+    return made
+
+
+def _calling(module: nn.Module) -> Call:
+    """As a function of its arguments; a cache that Hugging Face's modules would fill is of no use here."""
+    options = {"use_cache": False} if "use_cache" in inspect.signature(module.forward).parameters else {}
+    return lambda twin, inputs, *others: twin(inputs, *others, **options)
+
+
+def refuse_unfit(module: Any) -> None:
+    """What cannot be run, or does not hold its weights as numbers."""
+    if not isinstance(module, nn.Module):
+        raise UsageError(
+            f"'model' must be an nn.Module. Got {type(module).__name__}. Of a function rote.connectivity(function, "
+            "tokens, embedding=...) shows what its outputs depend on."
+        )
+    for name, weight in (*module.named_parameters(), *module.named_buffers()):
+        if weight.is_meta:
+            raise UsageError(
+                f"{name!r} of 'model' is on the meta device: it has no values. Load the weights first, as with "
+                "load_state_dict(..., assign=True)."
+            )
+        if type(weight).__name__ == "DTensor" or getattr(weight, "is_sharded", False):
+            raise UsageError(f"{name!r} of 'model' is sharded over machines. Gather it first: weight.full_tensor().")
+    refuse_traps(module)
+    for name, part in module.named_modules():
+        if "quantized" in type(part).__module__ or type(part).__module__.split(".")[0] in ("bitsandbytes", "torchao"):
+            raise UsageError(
+                f"{name or 'The model'!r} is quantized ({type(part).__name__}): there are no gradients through it. "
+                "Load the model without quantization."
+            )
+
+
+def _like(module: nn.Module, inputs: Tensor) -> Tensor:
+    everything: list[Tensor] = [*module.parameters(), *module.buffers()]
+    weights = [weight for weight in everything if weight.is_floating_point()]
+    if not weights:
+        raise UsageError(f"'model' ({type(module).__name__}) has no weights: there is nothing to look at.")
+    return weights[0].detach().new_zeros(())
+
+
+def _followed(module: nn.Module, batch: Example, run: Call, like: Tensor) -> Followed:
+    try:
+        return follow(module, batch.inputs, lambda twin, inputs: run(twin, inputs, *batch.others), like)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise _failed(module, batch, error) from error
+
+
+def _failed(module: nn.Module, batch: Example, error: Exception) -> UsageError:
+    said = str(error).splitlines()
+    takes = list(inspect.signature(module.forward).parameters)
+    return UsageError(
+        f"'model' ({type(module).__name__}) failed on inputs {tuple(batch.inputs.shape)}: {type(error).__name__}: "
+        f"{said[0] if said else ''} Its forward takes {', '.join(takes) or 'nothing'}: give all of them, "
+        "example=(tokens, lengths), or say how to call it: call=lambda model, tokens: model(tokens, ...)."
+    )
+
+
+def _positions(followed: Callable[[Example], Followed], given: Example) -> Callable[[int], Tensor]:
+    """What is added to the embedding at each step of a sequence of any length, as the module has it."""
+
+    def positions(time: int) -> Tensor:
+        steps = torch.arange(time) % given.inputs.shape[1]
+        longer = Example(given.inputs[:, steps], given.others)
+        found = followed(plain_rows(longer)).scene.positions
+        assert found is not None
+        return found
+
+    return positions
+
+
+def _verify(
+    made: TracedModel, module: nn.Module, given: Example, run: Call, first: Followed,
+    followed: Callable[[Example], Followed],
+) -> None:  # fmt: skip
+    """On the example and on another one made from it, with its steps in another order and one less of them."""
+    batch, time = given.inputs.shape[:2]
+    turned = Example(given.inputs.flip(1), given.others)
+    shorter = turned.rows(torch.arange(batch).flip(0), time - 1)
+    allowed = max(ROUNDING[first.scene.lowest], ROUNDING[made.zeros.dtype])
+    worst = 0.0
+    with torch.inference_mode(False), torch.no_grad(), left_alone(run, given.inputs.device):
+        twin = in_eval(module)
+        for number, one in enumerate((given, shorter)):
+            try:
+                theirs = tensor_of(run(twin, one.inputs.clone(), *one.others))
+            except Exception:
+                if number:  # a module of one length
+                    continue
+                raise
+            assert theirs is not None
+            again = tensor_of(run(twin, one.inputs.clone(), *one.others))
+            lengths = one.lengths if one.lengths is not None else _lengths_inside(followed, one, number)
+            ours = in_eval(made)(one.inputs, lengths=lengths)
+            difference, scale = _difference(made.parts, ours, theirs, lengths)
+            if _difference_of(theirs, again) > allowed * max(scale, 1e-30):
+                raise UsageError(
+                    f"'model' ({type(module).__name__}) gives other outputs when it is called again with the same "
+                    "inputs: dropout or noise acts, or it keeps a state. Call .eval() on what it uses."
+                )
+            if not difference <= allowed * max(scale, 1e-30):
+                raise UsageError(_explained(made, module, first, difference, scale, allowed))
+            worst = max(worst, difference)
+    made.origin = f"compared with {type(module).__name__}: largest difference {worst:.1g}"
+
+
+def _lengths_inside(followed: Callable[[Example], Followed], one: Example, number: int) -> Tensor | None:
+    """Of a module that packs its sequences by what it finds in them."""
+    found = followed(one).scene.lengths
+    return None if found is None or bool((found == one.inputs.shape[1]).all()) else found
+
+
+def _difference_of(first: Tensor, second: Tensor | None) -> float:
+    assert second is not None
+    return float((first - second).abs().nan_to_num(nan=torch.inf).max())
+
+
+def _difference(parts: Parts, ours: Tensor, theirs: Tensor, lengths: Tensor | None) -> tuple[float, float]:
+    """The largest difference where there is an input, and the largest of their outputs."""
+    batch, time = ours.shape[:2]
+    ours = ENDINGS[parts.ending](ours) if parts.ending else ours
+    if parts.last_only:
+        ends = torch.full((batch,), time) if lengths is None else lengths
+        ours = ours[torch.arange(batch), ends.to(ours.device) - 1]
+        theirs = theirs.reshape(ours.shape)
+        mask = torch.ones(batch, dtype=torch.bool, device=ours.device)
+    else:
+        theirs = _in_order(theirs, parts.axes, batch, time, ours.shape[-1])
+        mask = mask_of(torch.full((batch,), time) if lengths is None else lengths, time).to(ours.device)
+    difference = (ours - theirs.to(ours))[mask].abs().nan_to_num(nan=torch.inf)
+    return float(difference.max()), float(theirs[mask].abs().max())
+
+
+def _in_order(theirs: Tensor, axes: tuple[str, ...], batch: int, time: int, size: int) -> Tensor:
+    """Their outputs as [batch, time, output]."""
+    sizes = {"B": batch, "T": time, "F": size}
+    labels = [label for axis in axes for label in (axis if axis != "1" else "")]
+    labels += ["F"] * ("F" not in labels)
+    found = theirs.reshape([sizes[label] for label in labels])
+    return found.permute([labels.index(label) for label in ("B", "T", "F")])
+
+
+def _explained(
+    made: TracedModel, module: nn.Module, first: Followed, difference: float, scale: float, allowed: float
+) -> str:
+    where = _first_wrong(made, first, allowed)
+    return (
+        f"What was found in 'model' ({type(module).__name__}) does not compute what it does: they differ by up to "
+        f"{difference:.2g} where outputs reach {scale:.2g}"
+        + (f", first in {where!r}" if where else "")
+        + ". Give its parts yourself: rote.adapt(recurrent=..., embedding=..., readout=..., like=model)."
+    )
+
+
+def _first_wrong(made: TracedModel, first: Followed, allowed: float) -> str:
+    """The first module whose output differs from what was found for it."""
+    values: dict[int, Tensor] = {}
+    scene = first.scene
+    vectors = next((visit.output for visit in first.visits if _is_leaf(visit, scene.leaf)), None)
+    if vectors is None or scene.leaf is None:
+        return ""
+    values[id(scene.leaf)] = vectors
+    for visit in first.visits:
+        if isinstance(visit.meaning, Series) and visit.meaning.axes == ("B", "T", "F"):
+            ours = _value(visit.meaning.node, values, scene.positions)
+            if ours is not None and float((ours - visit.output).abs().max()) > allowed * float(
+                visit.output.abs().max()
+            ):
+                return visit.name
+    return ""
+
+
+def _is_leaf(visit: Any, leaf: Node | None) -> bool:
+    return isinstance(visit.meaning, Series) and visit.meaning.node is leaf and visit.meaning.axes == ("B", "T", "F")
+
+
+def _value(node: Node, values: dict[int, Tensor], positions: Tensor | None) -> Tensor | None:
+    """A node at every step [batch, time, unit], by the same operations on plain tensors."""
+    if id(node) in values:
+        return values[id(node)]
+    given: Sequence[Tensor | None] = [_value(below, values, positions) for below in node.inputs]
+    if any(value is None for value in given) or not node.inputs:
+        return None
+    (first, *_) = given
+    assert first is not None
+    if node.cell is not None:
+        batch = len(first)
+        state = node.cell.zero_state(batch) if node.start is None else tuple(s.expand(batch, -1) for s in node.start)
+        made = unroll(node.cell, first, state, reverse=node.reverse).states["hidden"]
+    elif node.op == "positions":
+        assert positions is not None
+        made = first + positions
+    else:
+        made = compute(Plain(), node, {id(b): v for b, v in zip(node.inputs, given, strict=True)}, node.weights)
+    values[id(node)] = made
+    return made

@@ -1,0 +1,270 @@
+"""rote.adapt(model): modules as users write them are found whole, and compute what they computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from users_models import TOKENS, WHOLE, WORDS, LanguageModel, LinearAttention, Packed, Residual, Sampled, Translator
+from users_models import Transformer as OwnTransformer
+
+import rote
+from rote.errors import UsageError
+from rote.models.capabilities import capabilities_of
+from rote.models.traced.build import TracedModel
+from rote.models.traced.own_forward import OwnForward
+from rote.testing import untouched
+
+
+def made(kind: Any) -> nn.Module:
+    torch.manual_seed(0)
+    return kind().double()  # in training mode, with dropout
+
+
+def own_logits(name: str, model: nn.Module, tokens: Tensor) -> Tensor:
+    """What the module itself gives, as logits [batch, step, output], by its own forward."""
+    found = model.eval()(tokens)
+    found = found[0] if isinstance(found, tuple) else found["logits"] if isinstance(found, dict) else found
+    if name == "LanguageModel":
+        found = found.view(tokens.shape[1], tokens.shape[0], WORDS).transpose(0, 1)
+    if name == "LastState":
+        found = found.logit()
+    return found[:, None] if found.dim() == 2 else found
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_kind_is_found_whole_and_computes_what_the_module_does(name: str) -> None:
+    model = made(WHOLE[name])
+    with untouched(model):
+        adapted = rote.adapt(model, example=TOKENS)
+    assert isinstance(adapted, TracedModel), adapted
+    tokens = TOKENS.roll(2, 1)[:, :5]  # neither the example nor its length
+    ours, theirs = adapted.eval()(tokens), own_logits(name, model, tokens)
+    ours = ours.log_softmax(-1) if adapted.ending == "log_softmax" else ours
+    torch.testing.assert_close(ours[:, -theirs.shape[1] :], theirs, atol=1e-12, rtol=1e-12)
+    owned = {weight.data_ptr() for weight in model.parameters()}
+    large = [weight for weight in adapted.parameters() if weight.numel() > WORDS and name != "Normed"]
+    assert all(weight.data_ptr() in owned for weight in large if weight.dim() == 2 and weight.requires_grad)
+
+
+@pytest.mark.parametrize("name", sorted(set(WHOLE) - {"OneHot"}))  # which has no table that gradients could be taken at
+def test_connectivity_is_that_of_the_modules_own_forward(name: str) -> None:
+    model = made(WHOLE[name])
+    adapted = rote.adapt(model, example=TOKENS)
+    of: Any = "log_probability" if adapted.ending == "log_softmax" else "logit"
+    reach = rote.connectivity(adapted, TOKENS, of=of)
+    table = next(part for part in model.modules() if isinstance(part, nn.Embedding))
+    steps = slice(-1, None) if adapted.last_only else slice(None)
+    expected = rote.connectivity(
+        lambda tokens: own_logits(name, model, tokens), TOKENS, reach.targets[:, steps], embedding=table
+    )
+    torch.testing.assert_close(reach.values[:, steps], expected.values, atol=1e-10, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_parts_add_up_to_the_logits_and_trace_has_every_layer(name: str) -> None:
+    model = made(WHOLE[name])
+    adapted = rote.adapt(model, example=TOKENS)
+    parts = rote.decompose(adapted, TOKENS, spans=[(1, 2), (0, TOKENS.shape[1] - 1)])
+    both = parts.logits(bias=True) + parts.logits(irrelevant=True)
+    logits = adapted.eval()(TOKENS)
+    torch.testing.assert_close(both, logits[:, None].expand_as(both), atol=1e-10, rtol=1e-9)
+    assert not parts.irrelevant[:, 1].any() or name in ("LearnedStart", "WrittenLoop")  # what comes from the start
+    assert not parts.relevant[:, 0, 0].any() or adapted.recurrent.directions == 2
+    assert float(parts.error.max()) < 1e-9
+    found = rote.trace(adapted, TOKENS)
+    torch.testing.assert_close(found.logits, logits)
+    layers = [part for part in model.modules() if isinstance(part, nn.RNNBase)]
+    if layers:
+        with torch.no_grad():
+            sizes = {part.proj_size or part.hidden_size for part in layers}
+        assert sizes <= {values.shape[-1] for values in found.hidden.values()}
+
+
+def test_the_layers_of_a_residual_model_have_the_states_of_its_lstms() -> None:
+    model = made(Residual)
+    seen: list[Tensor] = []
+    for block in model.blocks:
+        block["rnn"].register_forward_hook(lambda module, given, found: seen.append(found[0]))
+    model.eval()(TOKENS)
+    found = rote.trace(rote.adapt(model, example=TOKENS), TOKENS)
+    assert list(found.hidden) == [0, 1]
+    for layer, expected in enumerate(seen[:2]):
+        torch.testing.assert_close(found.hidden[layer], expected.detach())
+    assert set(found.gates[1]) == {"input", "forget", "candidate", "output"}
+    assert "cell" in found.states[0]
+
+
+def test_what_was_found_is_printed_in_order() -> None:
+    lines = [line.strip() for line in repr(rote.adapt(made(Residual), example=TOKENS)).splitlines()]
+    assert lines[1:9] == [
+        "embedding: 11 symbols as vectors of 6",
+        "blocks.0.norm: root mean square norm",
+        "blocks.0.rnn: LSTMCell, 6 -> 6",
+        "sum",
+        "blocks.0.norm2: layer norm",
+        "blocks.0.mlp.0: linear map, 6 -> 8",
+        "blocks.0.mlp.1: silu",
+        "blocks.0.mlp.2: linear map, 8 -> 6",
+    ]
+    assert "head: linear map, 6 -> 11" in lines
+    assert lines[-2].startswith("compared with Residual: largest difference")
+
+
+def test_lengths_and_vectors_and_a_function_that_calls() -> None:
+    packed, lengths = made(Packed), torch.tensor([6, 4, 2])
+    adapted = rote.adapt(packed, example=(TOKENS, lengths))
+    assert isinstance(adapted, TracedModel)
+    ours, theirs = rote.trace(adapted, TOKENS, lengths=lengths).logits, packed(TOKENS, lengths)
+    for row, count in enumerate(lengths.tolist()):
+        torch.testing.assert_close(ours[row, :count], theirs[row, :count].detach())
+    by_call = rote.adapt(packed, example=TOKENS, call=lambda module, tokens: module(tokens, torch.tensor([6, 6, 6])))
+    torch.testing.assert_close(rote.trace(by_call, TOKENS).logits, packed(TOKENS, torch.tensor([6, 6, 6])).detach())
+    sampled, frames = made(Sampled), torch.randn(3, 7, 3).double()
+    torch.testing.assert_close(
+        rote.trace(rote.adapt(sampled, example=frames), frames).logits.mT, sampled(frames).detach()
+    )
+
+
+def test_wrappers_are_unwrapped_and_an_example_is_made_from_the_embedding() -> None:
+    model = made(LanguageModel)
+    assert isinstance(rote.adapt(nn.DataParallel(nn.DataParallel(model))), TracedModel)
+
+
+@pytest.mark.parametrize("kind", [OwnTransformer, LinearAttention])
+def test_what_cannot_be_taken_apart_is_looked_at_through_its_own_forward(kind: Any) -> None:
+    model = made(kind)
+    adapted = rote.adapt(model, example=TOKENS)
+    assert isinstance(adapted, OwnForward)
+    assert capabilities_of(adapted) == ("logits", "states")
+    reach = rote.connectivity(adapted, TOKENS)
+    torch.testing.assert_close(reach.values, rote.connectivity(model, TOKENS).values)
+    states = rote.trace(adapted, TOKENS).hidden[0]
+    assert rote.diagnose(states, TOKENS % 2).accuracy >= 0
+    with pytest.raises(UsageError, match=f"rote.decompose needs 'arithmetic' .* because of {adapted.reason[:20]}"):
+        rote.decompose(adapted, TOKENS, spans=[(0, 1)])
+    assert f"not taken apart: {adapted.reason}" in repr(adapted)
+
+
+def test_a_translator_is_seen_from_both_sides() -> None:
+    model, target = made(Translator), TOKENS.flip(1)[:, :4]
+    adapted = rote.adapt(model, example=(TOKENS, target))
+    assert isinstance(adapted, OwnForward)
+    source, output = rote.connectivity(adapted, TOKENS), rote.connectivity(adapted.side(1), target)
+    assert source.values.shape == (3, 4, 6)
+    assert output.values.shape == (3, 4, 4)
+    vectors = model.source(TOKENS).detach().requires_grad_()
+    keys, last = model.encoder(vectors)
+    states, _ = model.decoder(model.target(target), last)
+    logits = model.out(torch.cat([states, (states @ keys.mT).softmax(-1) @ keys], -1))
+    chosen = logits[0, 2].max()
+    (gradient,) = torch.autograd.grad(chosen, vectors)
+    expected = (gradient[0] @ model.source.weight.detach().T).norm(dim=-1)
+    torch.testing.assert_close(source.values[0, 2], expected)
+    assert not output.values.triu(1).any()  # its decoder does not look ahead
+    with pytest.raises(UsageError, match=r"model.side\(0, inputs"):
+        rote.connectivity(adapted, TOKENS.roll(1, 1))
+    other = adapted.side(0, TOKENS.roll(1, 1), target)
+    assert rote.connectivity(other, TOKENS.roll(1, 1)).values.shape == (3, 4, 6)
+
+
+class Wrong(nn.Module):
+    """Computes something else than its operations say: a tensor is changed behind torch's back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.rnn, self.norm = nn.Embedding(WORDS, 4), nn.GRU(4, 4, batch_first=True), nn.LayerNorm(4)
+        self.out = nn.Linear(4, WORDS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.norm(self.rnn(self.emb(x))[0])
+        return self.out(h)
+
+
+class Spoiled(nn.LayerNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        found = super().forward(x)
+        found.data.mul_(1.5)
+        return found
+
+
+def test_a_module_that_does_something_unseen_is_refused_with_its_name() -> None:
+    model = made(Wrong)
+    model.norm = Spoiled(4).double()
+    with pytest.raises(UsageError, match=r"\(Wrong\) does not compute what it does: they differ by .* first in 'norm'"):
+        rote.adapt(model, example=TOKENS)
+
+
+class Own(nn.Module):
+    """What users get wrong, in one module."""
+
+    def __init__(self, way: str) -> None:
+        super().__init__()
+        self.way = way
+        self.emb, self.rnn, self.out = nn.Embedding(WORDS, 4), nn.GRU(4, 4, batch_first=True), nn.Linear(4, WORDS)
+
+    def forward(self, x: Tensor, *more: Any) -> Any:
+        h, _ = self.rnn(self.emb(x))
+        if self.way == "dropout":
+            h = functional.dropout(h, 0.5)
+        if self.way == "noise":
+            h = h + torch.randn(4)
+        if self.way == "branch" and h.mean() > 0:
+            h = -h
+        if self.way == "arguments":
+            h = h * more[0]
+        return {"tags": h} if self.way == "form" else self.out(h)
+
+
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("dropout", "Dropout acts in eval mode in 'the forward'.*training=self.training"),
+        ("noise", "gives other outputs when it is called again"),
+        ("arguments", r"\(Own\) failed on inputs .*Its forward takes x, more.*call=lambda model, tokens"),
+        ("form", r"must give a tensor, \(tensor, ...\) or an object with 'logits'. Got dict. .*call="),
+    ],
+)
+def test_what_cannot_be_run_or_repeated_is_refused_in_one_line(way: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        rote.adapt(Own(way), example=TOKENS)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_way_that_depends_on_values_is_not_taken_for_all_inputs() -> None:
+    adapted = rote.adapt(Own("branch"), example=TOKENS)
+    with pytest.raises(UsageError, match=r"because of a way through the forward that depends on values \(__bool__"):
+        rote.decompose(adapted, TOKENS, spans=[(0, 1)])
+    assert rote.connectivity(adapted, TOKENS).values.shape == (3, 6, 6)
+
+
+def test_bad_arguments_are_told() -> None:
+    model = made(LanguageModel)
+    for options, told in (
+        ({"example": "text"}, "'example' must be a tensor of inputs"),
+        ({"example": TOKENS[:, :2]}, "'example' must have at least 3 steps"),
+        ({"example": torch.zeros(3, 2, 4, 4)}, r"'example' must be tokens \[batch, time\]"),
+        ({"like": model}, "a whole model, or its parts by keyword"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            rote.adapt(model, **options)
+    with pytest.raises(UsageError, match="'example' must be given"):
+        rote.adapt(made(Sampled))
+    with pytest.raises(UsageError, match=r"'model' must be an nn.Module. Got function"):
+        rote.adapt(lambda x: x, example=TOKENS)
+    with pytest.raises(UsageError, match="on the meta device"):
+        rote.adapt(LanguageModel().to("meta"), example=TOKENS)
+    with pytest.raises(UsageError, match="has no weights"):
+        rote.adapt(nn.ReLU(), example=torch.randn(2, 4, 3))
+    with pytest.raises(UsageError, match="'call' says how a whole model is called"):
+        rote.adapt(recurrent=nn.GRU(3, 4), call=lambda m, x: m(x))
+
+
+@pytest.mark.filterwarnings("ignore")  # torch deprecates its quantization
+def test_a_quantized_model_is_refused() -> None:
+    model = nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))
+    with pytest.raises(UsageError, match=r"'1' is quantized \(Linear\).* Load the model without quantization"):
+        rote.adapt(torch.ao.quantization.quantize_dynamic(model, {nn.Linear}), example=TOKENS)
