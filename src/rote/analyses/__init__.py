@@ -7,12 +7,14 @@ from rote.analyses.clustering import ClusterTree, cluster
 from rote.analyses.connectivity import Connectivity, connectivity
 from rote.analyses.decomposition import Parts, decompose, decompose_all
 from rote.analyses.diagnosis import Diagnosis, diagnose
+from rote.analyses.erasure import Erasure, erase
 from rote.analyses.gates import ActivationDistribution, GateSaturation, activation_distribution, gate_saturation
 from rote.analyses.gradient_flow import GradientFlow, gradient_flow
 from rote.analyses.information import Information, information
 from rote.analyses.interdependence import Interdependence, interdependence
 from rote.analyses.neurons import strong_neurons
 from rote.analyses.result import Result, analyses
+from rote.analyses.shapley_values import ShapleyValues, shapley
 from rote.analyses.suggestions import Suggestions, suggest
 from rote.analyses.surgery import prune, substitute
 from rote.analyses.trace import Trace, trace
@@ -23,6 +25,7 @@ __all__ = [
     "ClusterTree",
     "Connectivity",
     "Diagnosis",
+    "Erasure",
     "GateSaturation",
     "GradientFlow",
     "Information",
@@ -30,6 +33,7 @@ __all__ = [
     "NeuronGraph",
     "Parts",
     "Result",
+    "ShapleyValues",
     "Suggestions",
     "Trace",
     "WeightMap",
@@ -40,12 +44,14 @@ __all__ = [
     "decompose",
     "decompose_all",
     "diagnose",
+    "erase",
     "gate_saturation",
     "gradient_flow",
     "information",
     "interdependence",
     "neuron_graph",
     "prune",
+    "shapley",
     "strong_neurons",
     "substitute",
     "suggest",
