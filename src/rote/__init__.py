@@ -64,7 +64,7 @@ __all__ = [
     "weight_map",
 ]
 _PACKAGES = (
-    "analyses", "cells", "chalk", "claims", "errors", "figures", "models", "report", "store", "studies", "tasks",
+    "analyses", "cells", "chalk", "claims", "court", "errors", "figures", "models", "report", "store", "studies", "tasks",
     "testing", "training",
 )  # fmt: skip
 _ELSEWHERE = {
