@@ -64,8 +64,8 @@ __all__ = [
     "weight_map",
 ]
 _PACKAGES = (
-    "analyses", "cells", "chalk", "claims", "court", "errors", "figures", "models", "report", "store", "studies", "tasks",
-    "testing", "training",
+    "analyses", "cells", "chalk", "claims", "court", "errors", "figures", "models", "report", "store", "studies",
+    "tasks", "testing", "training",
 )  # fmt: skip
 _ELSEWHERE = {
     "Laboratory": "rote.laboratory",

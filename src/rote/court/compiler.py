@@ -91,7 +91,8 @@ def compile(
       also "candidate" (signs are written, not ones) | "idle" (gates act only where the state changes).
     - redundancy: copies of each unit, among which its outgoing weights are shared.
     - rotation: a seed. The units are put in another order, some with their sign flipped where the cell allows it, and
-      the input vectors are turned by an orthogonal matrix. All variants compute the same.
+      the input vectors are turned by an orthogonal matrix (not of elman_relu, which grows rounding). All variants
+      compute the same.
 
     >>> from rote import court
     >>> model = court.compile("latch", cell="gru")
@@ -108,7 +109,11 @@ def compile(
     elif isinstance(program, Counter | Copy):
         if coding != "busy":
             raise UsageError(f"{program.name!r} has one coding. Got coding={coding!r}: leave it out.")
-        built = (counter if isinstance(program, Counter) else copy)(program, cell, float(saturation))  # type: ignore[operator]
+        built = (
+            counter(program, cell, float(saturation))
+            if isinstance(program, Counter)
+            else copy(program, cell, float(saturation))
+        )
     else:
         raise UsageError(f"Only automata, the counter and copy can be compiled. Got {type(program).__name__}.")
     model = _network(program, cell, built, redundancy, rotation)
@@ -140,16 +145,19 @@ def _network(program: Program, cell: str, built: Built, redundancy: int, rotatio
     units = len(built.carries)
     weights = {name: torch.from_numpy(np.ascontiguousarray(value)).double() for name, value in built.weights.items()}
     order, signs = torch.arange(units).repeat_interleave(redundancy), torch.ones(units * redundancy).double()
+    shares = torch.tensor(_shares(redundancy)).double().repeat(units)
     table = torch.eye(len(program.symbols)).double()
     if rotation is not None:
         generator = torch.Generator().manual_seed(rotation)
-        order = order[torch.randperm(len(order), generator=generator)]
+        places = torch.randperm(len(order), generator=generator)
+        order, shares = order[places], shares[places]
         if cell in FLIPPED:
             signs = torch.randint(2, (len(order),), generator=generator).double() * 2 - 1
-        table = torch.linalg.qr(torch.randn(table.shape, generator=generator).double()).Q
-    made = {name: _varied(name, value, units, order, signs, cell, redundancy) for name, value in weights.items()}
+        if cell != "elman_relu":  # which is exact, but grows what rounding leaves
+            table = torch.linalg.qr(torch.randn(table.shape, generator=generator).double()).Q
+    made = {name: _varied(name, value, units, order, signs, shares, cell) for name, value in weights.items()}
     made["weight_ih"] = made["weight_ih"] @ table  # table is orthogonal: table[s] comes in, its coordinates come out
-    readout = torch.from_numpy(built.readout)[:, order] * signs / redundancy
+    readout = torch.from_numpy(built.readout)[:, order] * signs * shares
     varied = Built({}, readout.numpy(), built.offset, tuple(built.carries[i] for i in order.tolist()))
     kind = "elman" if cell == "elman_relu" else cell
     given = {name: nn.Parameter(value, requires_grad=False) for name, value in made.items()}
@@ -161,27 +169,25 @@ def _network(program: Program, cell: str, built: Built, redundancy: int, rotatio
 FLIPPED = {"elman": (0,), "gru": (2,), "gru_before": (2,), "lstm": (2,), "peephole_lstm": (2,)}  # rows that are odd
 
 
-def _varied(name: str, weight: Tensor, units: int, order: Tensor, signs: Tensor, cell: str, redundancy: int) -> Tensor:
+def _shares(copies: int) -> list[float]:
+    """Of the outgoing weights, for each copy of a unit: powers of two, which round nothing."""
+    halves = [2.0**-place for place in range(1, copies)]
+    return [*halves, halves[-1]] if halves else [1.0]
+
+
+def _varied(name: str, weight: Tensor, units: int, order: Tensor, signs: Tensor, shares: Tensor, cell: str) -> Tensor:
     """A weight for the units in another order, as copies, and with signs flipped."""
     groups = weight.view(-1, units, *weight.shape[1:])[:, order]
-    flips = torch.ones(groups.shape[:2]).double()
     if not name.startswith("peephole"):
+        flips = torch.ones(groups.shape[:2]).double()
         for group in FLIPPED.get(cell, ()):
             flips[group] = signs
-    groups = groups * flips.view(*flips.shape, *[1] * (groups.dim() - 2))
-    if name.startswith("weight_hh") or name == "weight_ih_1":  # what units read of each other
-        shared = redundancy if name.startswith("weight_hh") and not name.endswith("_1") else 1
-        read = groups[..., order] * signs
-        if name.endswith("_1"):  # the inner LSTM sees the unit that it belongs to, of all copies only itself
-            same = torch.eye(len(order)).double().bool()
-            read = torch.where(same, read, 0.0) if _is_own(weight, units) else read / redundancy
-        return (read / shared).flatten(0, 1).contiguous()
+        groups = groups * flips.view(*flips.shape, *[1] * (groups.dim() - 2))
+    if name == "weight_hh":  # what units read of each other
+        groups = groups[..., order] * signs * shares
+    elif name in ("weight_ih_1", "weight_hh_1"):  # the inner LSTM of a unit, which sees that unit alone
+        groups = torch.where(torch.eye(len(order)).bool(), groups[..., order], 0.0)
     return groups.flatten(0, 1).contiguous()
-
-
-def _is_own(weight: Tensor, units: int) -> bool:
-    """Whether each unit reads itself alone."""
-    return all(bool((block - block.diag().diag() == 0).all()) for block in weight.split(units))
 
 
 def deviation(model: Compiled, program: Program, seed: int = 0) -> float:

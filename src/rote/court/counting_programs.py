@@ -49,7 +49,7 @@ class Counter(Program):
 
     def values(self, tokens: np.ndarray) -> np.ndarray:
         tokens = self._checked(tokens)
-        return np.array([*self.steps, 0])[tokens].cumsum(1)[..., None].astype(float)
+        return np.asarray(np.array([*self.steps, 0.0])[tokens].cumsum(1)[..., None])
 
     @property
     def empty(self) -> np.ndarray:

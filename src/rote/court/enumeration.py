@@ -34,18 +34,18 @@ class Truth:
     @property
     def total(self) -> np.ndarray:
         """What all symbols do together, [string]."""
-        return self.worth[:, -1] - self.worth[:, 0]
+        return np.asarray(self.worth[:, -1] - self.worth[:, 0])
 
     def alone(self, spans: np.ndarray) -> np.ndarray:
         """[string, span] for spans bool [string, span, time]."""
-        return self._of(spans) - self.worth[:, :1]
+        return np.asarray(self._of(spans) - self.worth[:, :1])
 
     def removed(self, spans: np.ndarray) -> np.ndarray:
-        return self.worth[:, -1:] - self._of(~spans)
+        return np.asarray(self.worth[:, -1:] - self._of(~spans))
 
     def two(self, spans: np.ndarray) -> np.ndarray:
         """The mean of both: each span's Shapley value against the rest as one."""
-        return (self.alone(spans) + self.removed(spans)) / 2
+        return np.asarray((self.alone(spans) + self.removed(spans)) / 2)
 
     def _of(self, sets: np.ndarray) -> np.ndarray:
         numbers = (sets * 2 ** np.arange(self.tokens.shape[1])).sum(-1)
@@ -82,7 +82,7 @@ def of_worth(
 
 def sets_of(positions: int) -> np.ndarray:
     """bool [set, position]."""
-    return (np.arange(2**positions)[:, None] >> np.arange(positions)) & 1 == 1
+    return np.asarray((np.arange(2**positions)[:, None] >> np.arange(positions)) & 1 == 1)
 
 
 def _nothing(program: Program, tokens: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ class Copy(Program):
         codes = np.array([1.0, -1.0, 0.0])[tokens]  # a no-op is -1, the last of them
         late = np.zeros_like(codes)
         late[:, self.back :] = codes[:, : codes.shape[1] - self.back]
-        return late[..., None]
+        return np.asarray(late[..., None])
 
     @property
     def empty(self) -> np.ndarray:

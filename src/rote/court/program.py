@@ -102,7 +102,7 @@ class Automaton(Program):
 
     def values(self, tokens: np.ndarray) -> np.ndarray:
         tokens, says = self._checked(tokens), np.array(self.says)
-        return says[self.visited(tokens)]
+        return np.asarray(says[self.visited(tokens)])
 
     def visited(self, tokens: np.ndarray) -> np.ndarray:
         """The state after every symbol."""
@@ -117,7 +117,7 @@ class Automaton(Program):
         return np.array(self.says[0])
 
     @cached_property
-    def gap(self) -> float:  # type: ignore[override]
+    def gap(self) -> float:
         levels = [np.unique(column) for column in np.array(self.says).T]
         return float(min([np.diff(level).min() for level in levels if len(level) > 1], default=1.0))
 
