@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rote.analyses import (
         activation_distribution,
+        attribute,
         cluster,
         connectivity,
         decompose,
@@ -43,6 +44,7 @@ __all__ = [
     "Store",
     "activation_distribution",
     "adapt",
+    "attribute",
     "cluster",
     "connectivity",
     "decompose",

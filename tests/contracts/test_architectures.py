@@ -93,6 +93,7 @@ def halves(x: Tensor) -> tuple[Tensor, Tensor]:
 
 CALLS: Mapping[str, Callable[[Any, Tensor], Result]] = {
     "activation_distribution": lambda model, x: rote.activation_distribution(seen(model, x)),
+    "attribute": lambda model, x: rote.attribute(model, x, "two"),
     "cluster": lambda model, x: rote.cluster(seen(model, x), LABELS),
     "connectivity": rote.connectivity,
     "decompose": lambda model, x: rote.decompose(model, x, [(1, 2)]),

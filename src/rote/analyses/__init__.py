@@ -3,6 +3,7 @@
 Imported eagerly: some functions have the name of their file, and a lazy façade would hand out the module instead.
 """
 
+from rote.analyses.attribution import Attribution, attribute, methods, unsigned, with_sets
 from rote.analyses.clustering import ClusterTree, cluster
 from rote.analyses.connectivity import Connectivity, connectivity
 from rote.analyses.decomposition import Parts, decompose, decompose_all
@@ -22,6 +23,7 @@ from rote.analyses.weights import NeuronGraph, WeightMap, neuron_graph, weight_m
 
 __all__ = [
     "ActivationDistribution",
+    "Attribution",
     "ClusterTree",
     "Connectivity",
     "Diagnosis",
@@ -39,6 +41,7 @@ __all__ = [
     "WeightMap",
     "activation_distribution",
     "analyses",
+    "attribute",
     "cluster",
     "connectivity",
     "decompose",
@@ -49,6 +52,7 @@ __all__ = [
     "gradient_flow",
     "information",
     "interdependence",
+    "methods",
     "neuron_graph",
     "prune",
     "shapley",
@@ -56,5 +60,7 @@ __all__ = [
     "substitute",
     "suggest",
     "trace",
+    "unsigned",
     "weight_map",
+    "with_sets",
 ]

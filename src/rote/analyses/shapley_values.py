@@ -116,6 +116,11 @@ def shapley(
     )
 
 
+def by_permutations(explained: Explained, permutations: int, seed: int = 0) -> Float[Tensor, "batch time"]:
+    """The values alone, against inputs of zero."""
+    return _drawn(explained, absent_vectors(explained, "zero", 2, seed), permutations, False, seed)[0]
+
+
 Found = tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor, Tensor]
 
 
