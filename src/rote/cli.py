@@ -18,6 +18,7 @@ from rote.commands import (
     Cite,
     Claims,
     Connectivity,
+    Court,
     Data,
     Explore,
     List,
@@ -55,7 +56,7 @@ class Completion:
 
 COMMANDS = {
     "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "data": Data, "runs": Runs,
-    "claims": Claims, "report": Report, "connectivity": Connectivity, "explore": Explore, "cite": Cite,
+    "claims": Claims, "report": Report, "connectivity": Connectivity, "court": Court, "explore": Explore, "cite": Cite,
     "worker": Worker, "completion": Completion,
 }  # fmt: skip
 
