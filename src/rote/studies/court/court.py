@@ -149,7 +149,7 @@ class CourtStudy(Study[CourtConfig]):
             "across",
             "Not in the sources",
             "Contextual decomposition by the default rules puts the deciding symbols first.",
-            "chance 0.5, certain 1",
+            "not in the sources",
             (
                 Assertion(
                     "Chance that a deciding symbol gets more", of("rank", "decomposition"), above(HALFWAY), scale="unit"
@@ -163,7 +163,7 @@ class CourtStudy(Study[CourtConfig]):
             "across",
             "Not in the sources",
             "Connectivity, the norm of the gradient, puts the deciding symbols first.",
-            "chance 0.5, certain 1",
+            "not in the sources",
             (
                 Assertion(
                     "Chance that a deciding symbol gets more", of("rank", "connectivity"), above(HALFWAY), scale="unit"
@@ -177,7 +177,7 @@ class CourtStudy(Study[CourtConfig]):
             "across",
             "Not in the sources",
             "The Shapley rules of decomposition err less in size than both published sets of rules.",
-            "error .28 against .45 and .39 in a prototype",
+            "not in the sources",
             (
                 Assertion(
                     "Error of the default rules minus that of the first published",
@@ -199,7 +199,7 @@ class CourtStudy(Study[CourtConfig]):
             "Not in the sources",
             "The mean of a symbol's effect alone and removed is nearer in direction to the Shapley values than every "
             "decomposition.",
-            "cosine .97 against .92 in a prototype",
+            "not in the sources",
             (
                 *(
                     Assertion(
@@ -220,7 +220,7 @@ class CourtStudy(Study[CourtConfig]):
             "Not in the sources",
             "By the first published rules the parts of some GRUs grow without bound on long strings; by the default "
             "rules they do not.",
-            "10^6 to 10^13 times the state in 4 of 8 GRUs of a prototype",
+            "not in the sources",
             (
                 Assertion(
                     "First published rules: the largest part of a GRU over the range of its output",

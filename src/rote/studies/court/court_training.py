@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from rote.analyses.attribution import checked, is_signed, methods
 from rote.court import programs
@@ -38,7 +38,7 @@ class CourtProgram(Program):
     def __init__(self, recipe: CourtRecipe, seed: int) -> None:
         self.recipe, self.seed, self.known = recipe, seed, programs[recipe.program]
         self.network = start(self.known, recipe.unit_name, recipe.hidden, seed).to(recipe.training.torch_dtype())
-        self.model = learned_part(self.network)
+        self.model = self.network
         self.settings = Learning(batch=recipe.training.batch, length=recipe.length)
 
     def losses(self, step: int) -> Tensor:
@@ -50,23 +50,12 @@ class CourtProgram(Program):
         return {"loss": self.losses(-1).tolist()}
 
 
-def learned_part(network: SequenceModel) -> nn.Module:
-    """The cell and the readout; the inputs stay one-hot."""
-    assert network.readout is not None
-    return nn.ModuleDict({"recurrent": network.recurrent, "readout": network.readout})
-
-
 def reopened(recipe: CourtRecipe, weights: Mapping[str, Any], origin: Path) -> SequenceModel:
-    known = programs[recipe.program]
-    network = start(known, recipe.unit_name, 1, 0)
+    def make() -> SequenceModel:
+        made = start(programs[recipe.program], recipe.unit_name, recipe.hidden, 0)
+        return made.to(recipe.training.torch_dtype())
 
-    def make() -> nn.Module:
-        nonlocal network
-        network = start(known, recipe.unit_name, recipe.hidden, 0).to(recipe.training.torch_dtype())
-        return learned_part(network)
-
-    fitted(make, weights, origin, recipe.hidden**2)
-    return network.requires_grad_(False).eval()
+    return fitted(make, weights, origin, recipe.hidden**2).requires_grad_(False).eval()
 
 
 def measured(asked: CourtMeasurement, trained: Trained, progress: Progress) -> list[Table]:
