@@ -241,8 +241,8 @@ class CourtStudy(Study[CourtConfig]):
             "strings": 4, "symbols": 4, "long": 12, "seeds": 2,
         },
         "quick": {
-            "programs": ("latch", "and", "conduit"), "training.steps": 400, "training.batch": 32,
-            "training.record_every": 400, "training.decay_every": 150, "length": 8, "strings": 16, "seeds": 5,
+            "programs": ("latch", "and", "conduit"), "training.steps": 360, "training.batch": 32,
+            "training.record_every": 360, "training.decay_every": 150, "length": 8, "strings": 12, "seeds": 5,
         },
         "paper": {},
     }  # fmt: skip
