@@ -64,12 +64,8 @@ class Court:
         return 0
 
     def _judged(self) -> Verdict:
-        import torch
-
         from rote.court import judge
 
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)  # the networks are small: threads would wait for each other
         try:
             return judge(
                 _names("--methods", self.methods), programs=_names("--programs", self.programs),
@@ -77,7 +73,6 @@ class Court:
                 strings=self.strings, length=self.length, seed=self.seed, seeds=self.seeds, progress=_told,
             )  # fmt: skip
         finally:
-            torch.set_num_threads(before)
             _told("", 0, 0)
 
     def _written(self, verdict: Verdict, out: Path) -> Path:

@@ -18,6 +18,7 @@ from torch import Tensor
 from rote.analyses.attribution import Method, checked, is_signed, methods, sets_by
 from rote.court.compiler import compile
 from rote.court.dockets import DOCKETS, SATURATION, TRAINED, Case, Docket, docket_of
+from rote.court.learning import one_thread
 from rote.court.program import Automaton, Program
 from rote.court.scores import NONE, cosine, distance, pair_score, per_string
 from rote.court.verdict import Verdict, made_of
@@ -41,6 +42,7 @@ class Record:
     scores: dict[str, np.ndarray] = field(default_factory=dict)
 
 
+@one_thread()
 def judge(
     method: Methods = None,
     *,

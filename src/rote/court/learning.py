@@ -6,6 +6,8 @@ network is given out only if it is right on every deletion of the strings that i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +86,18 @@ def solved(model: SequenceModel, program: Program, tokens: np.ndarray, near: flo
     return bool(missed < near * program.gap)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """The networks are so small that threads would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@one_thread()
 def learn(program: Program, cell: str, seed: int, settings: Learning) -> SequenceModel | None:
     """Trained until it is right; None if it never is."""
     model = start(program, cell, settings.hidden, seed)
