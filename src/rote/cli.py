@@ -18,6 +18,7 @@ from rote.commands import (
     Cite,
     Claims,
     Connectivity,
+    Court,
     Data,
     Examine,
     Explore,
@@ -56,9 +57,8 @@ class Completion:
 
 COMMANDS = {
     "examine": Examine, "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "data": Data,
-    "runs": Runs,
-    "claims": Claims, "report": Report, "connectivity": Connectivity, "explore": Explore, "cite": Cite,
-    "worker": Worker, "completion": Completion,
+    "runs": Runs, "claims": Claims, "report": Report, "connectivity": Connectivity, "court": Court, "explore": Explore,
+    "cite": Cite, "worker": Worker, "completion": Completion,
 }  # fmt: skip
 
 

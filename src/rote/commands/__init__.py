@@ -2,6 +2,7 @@
 
 from rote.commands.claims import Claims
 from rote.commands.connectivity import Connectivity
+from rote.commands.court import Court
 from rote.commands.data import Data
 from rote.commands.examining import Examine
 from rote.commands.exploring import Explore
@@ -16,6 +17,7 @@ __all__ = [
     "Cite",
     "Claims",
     "Connectivity",
+    "Court",
     "Data",
     "Examine",
     "Explore",

@@ -81,13 +81,14 @@ KINDS = {  # what can be listed: what one is called, the package whose files hav
     "studies": ("study", "rote.studies", "rote.laboratory"), "recipes": ("recipe", "rote.studies", "rote.recipes"),
     "measurements": ("measurement", "rote.studies", "rote.recipes"), "tasks": ("task", "rote.tasks", "rote.tasks"),
     "cells": ("cell", "rote.cells", "rote.cells"), "architectures": ("architecture", "rote.models", "rote.models"),
-    "analyses": ("analysis", "rote.analyses", "rote.analyses"),
+    "analyses": ("analysis", "rote.analyses", "rote.analyses"), "methods": ("method", "rote.analyses", "rote.analyses"),
+    "programs": ("program", "rote.court", "rote.court"),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class List:
-    """List studies, recipes, measurements, tasks, cells, architectures, analyses or claims.
+    """List studies, recipes, measurements, tasks, cells, architectures, analyses, methods, programs or claims.
 
     Try:
       rote list
@@ -96,7 +97,9 @@ class List:
 
     what: Annotated[
         Positional[str],
-        arg(metavar="[KIND]", help="studies, recipes, measurements, tasks, cells, architectures, analyses or claims."),
+        arg(
+            metavar="[KIND]", help="studies, recipes, measurements, tasks, cells, architectures, analyses, methods, ..."
+        ),
     ] = "studies"
     json: Json = False
     imports: Imports = ()
