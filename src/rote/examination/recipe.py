@@ -26,6 +26,9 @@ class ExaminationRecipe(Recipe):
     """A learner on one task of the battery, with AdamW, a warm-up and a falling learning rate."""
 
     name = "examination"
+    measured_inside = (
+        "Known and new items over training, eight times: networks that are kept so often would fill the disk."
+    )
     learner: str = "lstm"
     task: str = "lookup"
     rate: float = 0.004
