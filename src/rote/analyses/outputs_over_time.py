@@ -8,6 +8,7 @@ depends on later inputs, so that a block of outputs goes back from its last one 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -77,5 +78,7 @@ def _pulled(top: Tensor, given: Tensor, block: Tensor) -> Tensor:
         (gradient,) = torch.autograd.grad(top, given, row)
         return gradient
 
-    found: Tensor = torch.func.vmap(one)(block)
+    with warnings.catch_warnings():  # an operation that torch does row by row, as cummax, is slow, not wrong
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        found: Tensor = torch.func.vmap(one)(block)
     return found

@@ -64,13 +64,13 @@ def _skill(asked: Questions, logits: Tensor) -> float:
     return (share - asked.chance) / (1 - asked.chance)
 
 
-def _from_part(model: SequenceModel, asked: Questions, part: object) -> float:
-    """Skill of what the state owes to some of the symbols alone, by contextual decomposition."""
+def _from_part(model: SequenceModel, asked: Questions, part: object) -> float | None:
+    """Skill of what the state owes to some of the symbols alone, by contextual decomposition; None where the parts grow
+    until they cancel."""
     positions = torch.as_tensor(part)[:, None]
     parts = decompose(model, torch.from_numpy(asked.tokens), positions, at=-1)
     assert parts.error.max() < TOLERANCE, "The decomposition is not exact."
-    assert not parts.warning, parts.warning
-    return _skill(asked, parts.logits()[:, 0, 0])
+    return None if parts.warning else _skill(asked, parts.logits()[:, 0, 0])
 
 
 def _connected(model: SequenceModel, asked: Questions) -> float:
@@ -83,7 +83,10 @@ def _connected(model: SequenceModel, asked: Questions) -> float:
 
 def _interdependence(model: SequenceModel, asked: Questions) -> float | None:
     """Of the cue and what follows it. With everything before it too, the two would be the whole sentence, whose parts
-    always sum to the whole. None where the parts grow until they cancel."""
+    always sum to the whole. None where the parts grow until they cancel, and for units that are not taken apart by the
+    published rule: with what they use whole, little is left that two parts could do together."""
+    if model.recurrent.cell(0).taken_whole:
+        return None
     cue = torch.from_numpy(asked.cue)[:, None]
     later = (cue.cumsum(-1) > 0) & ~cue
     together = interdependence(model, torch.from_numpy(asked.tokens), cue, later)
@@ -104,7 +107,7 @@ def _gates(model: SequenceModel, asked: Questions) -> float | None:
     if not set(model.recurrent.cell(0).gate_names) - {"candidate"}:
         return None
     seen = gate_saturation(trace(model, torch.from_numpy(asked.tokens)))
-    return float(torch.stack([left + seen.right[0][gate] for gate, left in seen.left[0].items()]).mean())
+    return float(torch.cat([left + seen.right[0][gate] for gate, left in seen.left[0].items()]).mean())
 
 
 def _flow(model: SequenceModel, asked: Questions, few: int) -> float:

@@ -68,7 +68,7 @@ def make(name: str, out: Path, steps: int = STEPS) -> dict[str, Any]:
     """Train one, round it, test it, and save it with its record; what is recorded."""
     learned, kept, digest = bundled_text()
     torch.manual_seed(SEED)
-    model, begun = character_model(name, SEED), time.perf_counter()
+    model, begun, made_with = character_model(name, SEED), time.perf_counter(), installed()
     learn(model, learned, steps)
     weights = {key: weight.half() for key, weight in model.state_dict().items()}
     model.load_state_dict({key: weight.float() for key, weight in weights.items()})
@@ -76,7 +76,7 @@ def make(name: str, out: Path, steps: int = STEPS) -> dict[str, Any]:
         "model": {"name": name, "width": WIDTH, "layers": LAYERS, "weights": sum(p.numel() for p in weights.values())},
         "training": {"steps": steps, "batch": BATCH, "window": WINDOW, "learning_rate": RATE, "seed": SEED},
         "data": {"text": "bundled text", "sha256": digest, "learned": len(learned), "tested": len(kept)},
-        "environment": installed(),
+        "environment": made_with,
         "seconds": time.perf_counter() - begun,
         "test": {"bits_per_character": bits(model.eval(), kept)},
         "license": LICENSE,
