@@ -22,13 +22,23 @@ KINDS: dict[str, Any] = {
     **{name: cells[name] for name in ("min_gru", "min_lstm", "lru", "rg_lru")},
     "rg_lru heads": lambda i, h: cells["rg_lru"](i, h, heads=2, width=3),
     "s6": lambda i, h: cells["s6"](i, h, state_size=3),
+    **{name: cells[name] for name in ("rwkv4", "linear_attention", "delta", "gated_delta", "mlstm")},
+    "linear_attention that keeps all": lambda i, h: cells["linear_attention"](i, h, heads=1, decay="none"),
+    "ssd": lambda i, h: cells["ssd"](i, h, state_size=3, heads=4, groups=2),
     "own": OwnMinGRU,
     "wide": WideCell,
     "attention": lambda i, h: cells["attention"](i, h, heads=2, longest=4),
     "block of s6": lambda i, h: cells["block"](i, h, options={"state_size": 2}, mlp=3),
     "block of attention": lambda i, h: cells["block"](i, h, mixer="attention", norm="layer", mlp=3, sided=False),
+    "block of rwkv4": lambda i, h: cells["block"](i, h, mixer="rwkv4", norm="layer"),
     "convolved block": lambda i, h: cells["block"](i, h, mixer="min_gru", conv=3, gate=True),
 }
+
+
+@pytest.fixture(autouse=True)
+def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the short sequences of these tests have several, the last of them not full."""
+    monkeypatch.setattr("rote.cells.matrix_memory.STEPS", 4)
 
 
 @pytest.mark.parametrize("time", [1, 2, 3, 4, 9, 10, 37])
@@ -77,7 +87,7 @@ def test_a_selective_scan_is_its_loop_in_pieces_of_any_size(monkeypatch: pytest.
         torch.testing.assert_close(one, other, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("kind", ["rg_lru", "lru", "s6"])
+@pytest.mark.parametrize("kind", ["rg_lru", "lru", "s6", "rwkv4", "gated_delta", "ssd", "mlstm"])
 def test_many_gradients_at_once_are_those_of_one_pass_each(kind: str) -> None:
     torch.manual_seed(7)
     layer = Recurrent([KINDS[kind](INPUT, HIDDEN)]).double()
@@ -104,6 +114,13 @@ def test_packed_rows_of_different_lengths_are_read_at_once(kind: str, monkeypatc
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
+def drawn(cell: Cell, zeros: Any) -> tuple[Tensor, ...]:
+    """Random states; denominators and the like are above zero."""
+    found = [torch.randn_like(part) for part in zeros]
+    names = zip(cell.state_names, found, strict=True)
+    return tuple((part.abs() if name in cell.whole_states else part).requires_grad_() for name, part in names)
+
+
 def by_steps(cell: Cell, inputs: Tensor, state: Any, mask: Tensor | None, reverse: bool) -> list[Tensor]:
     run = unroll(cell, inputs, state, mask, reverse)
     return [run.states["hidden"], *run.final]
@@ -118,7 +135,7 @@ def test_a_layer_computes_and_learns_what_its_steps_do(kind: str, reverse: bool,
     layer = Recurrent(made, bidirectional=True).double()
     cell = layer.cell(0, int(reverse))
     inputs = torch.randn(BATCH, 11, INPUT, dtype=torch.float64, requires_grad=True)
-    states = [tuple(torch.randn_like(part, requires_grad=True) for part in one) for one in layer.zero_states(BATCH)]
+    states = [drawn(cell, zeros) for zeros in layer.zero_states(BATCH)]
     lengths = torch.tensor([11, 1, 6]) if ragged else None
     mask = None if lengths is None else torch.arange(11) < lengths[:, None]
     assert hidden_over_time(cell, Plain(), cell.project(inputs), states[int(reverse)], mask) is not None
@@ -141,7 +158,7 @@ def test_replicas_compute_and_learn_alike(kind: str) -> None:
     alone = [KINDS[kind](INPUT, HIDDEN).double() for _ in range(2)]
     stacked, inputs = stack(alone), torch.randn(2, BATCH, 7, INPUT, dtype=torch.float64)
     start = stacked.zero_state(2, BATCH)
-    projected = torch.einsum("rbti,roi->rbto", inputs, stacked.weight_ih)
+    projected = stacked.enter(Stacked(), inputs.flatten(1, 2)).unflatten(1, (BATCH, 7))
     mask = torch.arange(7) < torch.tensor([[7, 2, 5], [1, 7, 3]])[..., None]
     assert hidden_over_time(stacked, Stacked(), projected, start, mask) is not None
     hidden, ends = run_stacked(stacked, inputs, mask=mask)
@@ -183,6 +200,29 @@ class SettledOnTheWay(OwnMinGRU):
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         (new,) = super().step(a, projected, state)
         return (new + new,)
+
+
+class Shuffled(cells["delta"]):  # type: ignore[misc, name-defined]
+    """What looks like a convolution over the last inputs, whose states change places."""
+
+    def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
+        hidden, memory, first, second, third = super().step(a, projected, state)
+        return hidden, memory, first, third, second
+
+
+class OtherHighest(cells["rwkv4"]):  # type: ignore[misc, name-defined]
+    """What looks like the largest key so far is not what the next step begins with."""
+
+    def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
+        hidden, numerator, denominator, highest, last = super().step(a, projected, state)
+        return hidden, numerator, denominator, a.scale(highest, 0.5), last
+
+
+@pytest.mark.parametrize("kind", [Shuffled, OtherHighest])
+def test_states_that_only_look_like_known_ones_go_step_by_step(kind: type[Cell]) -> None:
+    cell, inputs = kind(INPUT, HIDDEN).double(), torch.randn(BATCH, 6, INPUT, dtype=torch.float64)
+    expected = unroll(cell, inputs, cell.zero_state(BATCH)).states["hidden"]
+    torch.testing.assert_close(Recurrent([cell])(inputs)[0], expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", [Bent, SettledOnTheWay, GRUCell])

@@ -34,7 +34,8 @@ from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.models.sequence import SequenceModel
 
 HIDDEN, BATCH, LONG = 4, 2, 64
-NAMES = ("min_gru", "min_lstm", "lru", "rg_lru", "s6")
+MATRICES = ("rwkv4", "linear_attention", "delta", "gated_delta", "ssd", "mlstm", "slstm")  # or exponential gates
+NAMES = ("min_gru", "min_lstm", "lru", "rg_lru", "s6", *MATRICES)
 SHAPES = [(1, False), (2, False), (2, True)]
 
 
@@ -203,7 +204,7 @@ def test_connectivity_and_gradient_flow_are_those_of_autograd(name: str, layers:
     model, tokens = model_of(name, layers, both), numbers_of(7)
     found = rote.connectivity(model, tokens, lengths=LENGTHS)
     assert_right(found, model, tokens, table_of(model), LENGTHS)
-    assert rote.gradient_flow(model, tokens, at=3, targets=torch.zeros(3, dtype=torch.long)).error < 1e-11
+    assert rote.gradient_flow(model, tokens, at=3, targets=torch.zeros(3, dtype=torch.long)).error < 1e-10
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -279,17 +280,19 @@ RULES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parts_of_trained_networks_sum_to_the_state_and_do_not_grow(name: str) -> None:
-    model = trained(name)
+    model = trained(name, 10 if name == "slstm" else 40)  # which goes step by step
     tokens = torch.randint(7, (2, LONG), generator=torch.Generator().manual_seed(8))
     hidden = rote.trace(SequenceModel(model.recurrent, model.embedding), tokens).logits
-    for rules in RULES:
+    for rules in RULES[:-1] if name in MATRICES else RULES:
         if cells[name].taken_whole and rules == {"rules": "murdoch2018", "gates": "parts"}:
+            with pytest.raises(UsageError, match=r"uses .* whole by every rule"):
+                rote.decompose(model, tokens, [(0, 3)], **rules)
             continue
         parts = rote.decompose(model, tokens, [(0, 3), (20, 20), (LONG - 24, LONG - 1)], **rules)
         total = parts.relevant + parts.irrelevant + (0 if parts.reference is None else parts.reference[:, None])
         torch.testing.assert_close(total, hidden[:, None].expand_as(total), rtol=0, atol=1e-11)
         assert float(parts.error.max()) < 1e-11, rules
-        assert float(parts.growth.max()) < 2, rules
+        assert float(parts.growth.max()) < (3 if name in MATRICES else 2), rules  # behind a norm parts may cancel
 
 
 def test_wrong_options_are_refused() -> None:

@@ -275,6 +275,8 @@ def write(terms: list[Term], out: Tensor) -> None:
 
 def add_products(products: list[Term], terms: list[Term], weight: Tensor) -> None:
     """Add to ``products`` the terms of ``terms @ weight``, one for each block that they are made of."""
+    if any(term.matrix is not None for term in terms):
+        terms = [_formed(same) for same in by_columns(terms)]
     if not _many(terms):
         products += [Term(0, term.block, matrix=weight[term.columns]) for term in joined(terms)]
         return

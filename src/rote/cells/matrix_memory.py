@@ -41,19 +41,21 @@ class Chunks:
 
     def at_end(self, lengths: Tensor | None) -> Float[Tensor, "*lead number"]:
         """The matrices behind the last step, or behind as many as ``lengths`` [*lead] says, at least one."""
-        size = self.rows.shape[-2]
-        last = self.time - 1 if lengths is None else lengths[..., None] - 1  # the same for every head
-        place = torch.as_tensor(last, device=self.logs.device).expand(self.logs.shape[:-2])
-        chunk, step = (place // size)[..., None], (place % size)[..., None]
-        rows, columns, begin = (
-            value.gather(-3, chunk[..., None, None].expand(*chunk.shape, *value.shape[-2:]))[..., 0, :, :]
-            for value in (self.rows, self.columns, self.begin)
-        )
-        logs = self.logs.gather(-2, chunk[..., None].expand(*chunk.shape, size))[..., 0, :]
-        now = logs.gather(-1, step)
-        inside = torch.arange(size, device=logs.device) <= step
+        size, last = self.rows.shape[-2], self.time - 1
+        step: Tensor | int = last % size
+        chunks = [self.rows, self.columns, self.begin, self.logs[..., None]]
+        if lengths is None:
+            rows, columns, begin, logs = (value[..., -1, :, :] for value in chunks)
+        else:
+            place = (lengths[..., None] - 1).expand(self.rows.shape[:-3])  # the same for every head
+            chunk, step = (place // size)[..., None, None, None], (place % size)[..., None, None]
+            rows, columns, begin, logs = (
+                value.gather(-3, chunk.expand(*place.shape, 1, *value.shape[-2:])).squeeze(-3) for value in chunks
+            )
+        inside = torch.arange(size, device=rows.device)[:, None] <= step
+        now = logs.gather(-2, torch.as_tensor(step, device=rows.device).expand(*logs.shape[:-2], 1, 1))
         left = torch.where(inside, now - logs, -torch.inf).exp()
-        found = (rows * left[..., None]).mT @ columns + now.exp()[..., None] * begin
+        found = (rows * left).mT @ columns + now.exp() * begin
         return found.flatten(-3)
 
 

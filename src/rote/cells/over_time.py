@@ -207,7 +207,8 @@ class OverTime(Arithmetic[Series]):
         start = self.starts[value.state]
         added = self.by_time(value.added, start).cumsum(-2)
         assert value.other is not None
-        largest = (self.by_time(value.other, start) - added).cummax(-2).values
+        sums = self.by_time(value.other, start) - added
+        largest = sums.gather(-2, sums.detach().cummax(-2).indices)  # cummax itself has no gradients of many rows
         return self._flat(added + torch.maximum(start[..., None, :], largest))
 
     def solve_turning(
@@ -258,7 +259,7 @@ def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tenso
             return None  # a state is not what it was taken for
         known = _known(run, new, found)
         matrices = {k: value.chunks for k, value in enumerate(new) if isinstance(value, Memory) and value.state == k}
-        if all(value.known or k in matrices for k, value in enumerate(new)):
+        if len(known.keys() | matrices.keys()) == len(new):
             return [matrices.get(k) or run.by_time(known[k], start[k]) for k in range(len(start))]
         if len(known) == len(found):
             return None

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rote.analyses import decompose, trace
+from rote.analyses.adjoint import write
 from rote.analyses.all_outputs import record_step
 from rote.cells import Cell, Plain, Recurrent, mask_of, unroll
 from rote.models.sequence import SequenceModel
@@ -158,18 +159,18 @@ def _pulled_back(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None
     vectors = inputs[:, 0]
     state = [value.requires_grad_() for value in _drawn_state(cell, inputs, generator)]
     with torch.no_grad():
-        projected = cell.project(vectors)
-        step = record_step(cell, projected, tuple(value.detach() for value in state))
+        step = record_step(cell, cell.project(vectors), tuple(value.detach() for value in state))
+    leaves = [*state, vectors.clone().requires_grad_()]
     with torch.enable_grad():
-        new = cell.step(Plain(), projected, tuple(state))
+        new = cell.step(Plain(), cell.project(leaves[-1]), tuple(state))
     blocks = [drawn(1, *value.shape) for value in new]
-    found = [torch.empty_like(value)[None] for value in state]
+    found = [torch.empty_like(value)[None] for value in leaves]
     with torch.no_grad():
-        step.pull_back(blocks, found, None)
+        write(step.pull_back(blocks, found[:-1], cell.input_matrix), found[-1])
     used = [(value, block[0]) for value, block in zip(new, blocks, strict=True) if value.requires_grad]
     values, given = zip(*used, strict=True)
-    expected = torch.autograd.grad(values, state, given, allow_unused=True, materialize_grads=True)
-    for name, ours, theirs in zip(cell.state_names, found, expected, strict=True):
+    expected = torch.autograd.grad(values, leaves, given, allow_unused=True, materialize_grads=True)
+    for name, ours, theirs in zip((*cell.state_names, "the input"), found, expected, strict=True):
         _close(ours[0], theirs, f"The gradient of {name!r} through a step is not that of autograd")
 
 
