@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
@@ -128,6 +129,7 @@ def rg_lru() -> Pair:
             weights[f"weight_{ours}"] = getattr(module.rg_lru, f"{theirs}_weight").mT.reshape(UNITS, -1)
             weights[f"bias_{ours}"] = getattr(module.rg_lru, f"{theirs}_bias").flatten()
         cell = RGLRUCell(UNITS, UNITS, heads=HEADS, biases="one", weights=weights)
+        module.rg_lru._rnn_scan = partial(module.rg_lru._rnn_scan, acc_dtype=torch.float64)
         positions = torch.arange(1, TIME + 1).expand(BATCH, -1)
         return cell, module(given(), positions, None, False)[0]
 

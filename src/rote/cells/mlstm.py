@@ -7,7 +7,7 @@ h = q C' / max(|q n'|, exp(-m'));  output = W_out (sigmoid(o) * norm(h))       n
 
 The input gate is an exponential: n counts what was written, m keeps both in range. Both, and with them the gates, keys
 and queries, are used whole by every rule of decomposition: the exponential of a part of i may lie above the m that was
-taken from all of it, and the parts of a trained network grow to 1e24 times its state. Rows: q, k, v, o, i, f.
+taken from all of it, and the parts grow from step to step. Rows of ``weight_ih``: q, k, v, o, i, f.
 """
 
 from __future__ import annotations

@@ -1,0 +1,47 @@
+"""The page on the units of today has a measured row for every one of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rote.cells import cells
+
+PAGE = (Path(__file__).parents[2] / "docs" / "recurrences.md").read_text(encoding="utf-8")
+ELSEWHERE = {"attention", "block"}  # docs/blocks.md
+
+
+def of_the_page() -> set[str]:
+    """Registered by the package itself; other tests register cells of their own."""
+    own = {name for name in cells if cells[name].__module__.startswith("rote.cells.")}
+    return {name for name in own if not cells[name].recurrent_matrix} - ELSEWHERE
+
+
+def rows(name: str) -> list[list[str]]:
+    """The cells of a generated table, without its head."""
+    begin, end = f"<!-- {name}: benchmarks/recurrences_table.py -->", f"<!-- end of {name} -->"
+    table = PAGE.split(begin)[1].split(end)[0].strip().splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+
+
+@pytest.mark.parametrize(("name", "others"), [("measured", set()), ("rules", {"gru", "lstm"})])
+def test_every_cell_of_the_page_is_in_its_measured_tables(name: str, others: set[str]) -> None:
+    assert {row[0].strip("`") for row in rows(name)} == of_the_page() | others
+
+
+def test_what_was_measured_keeps_what_the_page_promises() -> None:
+    for cell, lines, agreement, missing, growth, update, connectivity in rows("measured"):
+        assert int(lines) > 0, cell
+        assert float(missing) < 1e-10, cell
+        assert float(growth) < 3, cell
+        assert float(update) > 0, cell
+        assert float(connectivity) > 1, cell
+        if found := re.search(r": (\S+)$", agreement):
+            assert float(found.group(1)) < (1e-4 if "float32" in agreement else 1e-9), cell
+
+
+def test_every_cell_is_explained_above_its_tables() -> None:
+    explained = PAGE.split("## Which rule")[0]
+    assert all(f"| `{name}` |" in explained for name in of_the_page())
