@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
+    from rote.models.pretrained import load_pretrained
     from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
     from rote.models.sequence import SequenceModel
     from rote.models.settings import (
@@ -66,6 +67,7 @@ __all__ = [
     "autocomplete_record",
     "capabilities_of",
     "load_autocomplete",
+    "load_pretrained",
     "save_autocomplete",
 ]
 __getattr__ = lazily(
@@ -101,6 +103,7 @@ __getattr__ = lazily(
         "capabilities_of": "capabilities",
         "autocomplete_record": "saved_autocomplete",
         "load_autocomplete": "saved_autocomplete",
+        "load_pretrained": "pretrained",
         "save_autocomplete": "saved_autocomplete",
     },
 )
