@@ -118,7 +118,11 @@ def test_a_study_that_asks_for_a_run_twice_is_stopped_before_it_counts_twice(
         ("classification", {"task.coarse": "true"}, "'task.coarse' .* the stand-in"),
         ("classification", {"window": "2"}, "'window' .* has no effect"),
         ("tagging", {"model.bidirectional": "false"}, "'model.bidirectional' .* set it themselves"),
-        ("plane", {"training.decay": "0.5"}, "'training.decay' .* belongs to schedule=exponential, staircase or cosine"),
+        (
+            "plane",
+            {"training.decay": "0.5"},
+            "'training.decay' .* belongs to schedule=exponential, staircase or cosine",
+        ),
         ("plane", {"training.patience": "3", "training.select": "last"}, "with 'patience' the best"),
         ("plane-information", {"training.select": "best"}, "the tables show every recorded step"),
         ("digit-pairs", {"remedies": "false", "noise": "2"}, "'noise' .* belongs to remedies=true"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from rote.explorer.reading import Reader
     from rote.explorer.text_connectivity import Linked
 
 BAR = 24  # cells of the color bar
@@ -39,11 +40,15 @@ class Connectivity:
       rote connectivity "a young age through advanced learning" --at 31 --model gru,lstm,nested_lstm
       rote connectivity "a young age through advanced le" --target learning --words
       rote connectivity "the united st" --json
+      rote connectivity "the united st" --model my-mamba
     """
 
     text: Annotated[Positional[tuple[str, ...]], option("TEXT", "What the model reads, in quotes.")]
     model: Annotated[
-        str, option("NAME,...", "gru, lstm, nested_lstm, or paths of saved models (./gru is a file). Default: gru.")
+        str,
+        option(
+            "NAME,...", "gru, lstm, nested_lstm, paths of saved models (./gru is a file), or folders of Hugging Face."
+        ),
     ] = "gru"
     at: Annotated[
         Maybe[int], option("N", "The output after so many characters; 0: the space before. Default: the last.")
@@ -68,9 +73,7 @@ class Connectivity:
 
     def __call__(self) -> int:
         from rote.config import each_once
-        from rote.explorer.reading import Reader
         from rote.explorer.text_connectivity import LIMIT, Ask, link
-        from rote.models import load_autocomplete
 
         text, names = " ".join(self.text), [name.strip() for name in self.model.split(",") if name.strip()]
         if not text.strip():
@@ -82,8 +85,10 @@ class Connectivity:
             raise UsageError("'--words' and '--theme' shade what is printed for people: leave them out with --json.")
         if not 1 <= self.top <= 20:
             raise UsageError(f"'--top' must lie in 1 to 20. Got {self.top}.")
-        readers = {name: Reader.of(load_autocomplete(name)) for name in names}
-        read = readers[names[0]].read(text, LIMIT)  # the same for all of them: they have one alphabet
+        readers = {name: _reader(name) for name in names}
+        read, *others = (reader.read(text, LIMIT) for reader in readers.values())
+        if any(other.symbols != read.symbols for other in others):
+            raise UsageError("The models of '--model' read the text as different tokens: give them one at a time.")
         at = self._place(read.time)
         ask: Ask = "word" if self.target else "choice" if at == read.time - 1 else "text"  # the end is being typed
         found = {
@@ -151,6 +156,20 @@ class Connectivity:
             values = [whole[word - linked.reading.words[0]] for word in linked.reading.words[: at + 1]]
         most = max(map(abs, values)) or 1.0
         return [value / most for value in values]
+
+
+def _reader(name: str) -> Reader:
+    from rote.explorer.reading import Reader
+    from rote.models import load_autocomplete
+    from rote.models.pretrained import is_pretrained, load_pretrained
+
+    if not is_pretrained(name):
+        return Reader.of(load_autocomplete(name))
+    found = load_pretrained(name)
+    if found.vocabulary is None:
+        raise UsageError(f"There is no tokenizer in {name!r}: tokenizer.save_pretrained(folder) writes one.")
+    model: Any = found.model  # one that was not taken apart has outputs, which is all that is asked for here
+    return Reader.of(model, found.vocabulary)
 
 
 def _strongest(words: list[tuple[str, float]]) -> str:

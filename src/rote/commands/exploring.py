@@ -28,6 +28,7 @@ class Explore:
       rote explore
       rote explore --port 9000 --no-open
       rote explore my-models/gru
+      rote explore --model my-mamba
       rote explore --socket ~/rote.sock
     """
 
@@ -36,6 +37,9 @@ class Explore:
         option(
             "[MODEL ...]", "Autocomplete models that were saved as files: their paths (./gru is a file, gru bundled)."
         ),
+    ] = ()
+    model: Annotated[
+        tuple[str, ...], option("FOLDER", "Hugging Face models in local folders, with their tokenizers (extra 'hub').")
     ] = ()
     port: Annotated[Maybe[int], option("N", "Port on 127.0.0.1. Default: the first free one from 8765 on.")] = None
     no_open: Annotated[bool, option(None, "Only print the address.")] = False
@@ -57,8 +61,10 @@ class Explore:
             raise UsageError("Give '--port' or '--socket', not both.")
         token = None if self.no_token else new_token()
         bench = Workbench(open_store(self.store), patience=0.0)
-        for model in self.models:
-            bench.catalog.add_file(model)
+        for saved in self.models:
+            bench.catalog.add_file(saved)
+        for folder in self.model:
+            bench.catalog.add_pretrained(folder)
         with contextlib.ExitStack() as ended:
             if self.socket is None:
                 listening = ended.enter_context(bind(self.port))

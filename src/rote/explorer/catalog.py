@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rote.errors import UnknownNameError, UsageError, did_you_mean
+from rote.models.subwords import Subwords
 
 if TYPE_CHECKING:
     from rote.models import SequenceModel
@@ -99,6 +100,21 @@ class Catalog:
         listing = _autocomplete_listing(key, key, "yours", path)
         return self.add(listing, _autocomplete_loader(listing, path))
 
+    def add_pretrained(self, folder: Path | str) -> str:
+        """A Hugging Face model in a local folder, with its tokenizer. Returns its key."""
+        from rote.models.pretrained import load_pretrained
+        from rote.models.sequence import SequenceModel
+
+        found = load_pretrained(folder)
+        if found.vocabulary is None:
+            raise UsageError(f"There is no tokenizer in {str(folder)!r}: tokenizer.save_pretrained(folder) writes one.")
+        if not isinstance(found.model, SequenceModel):
+            raise UsageError(
+                f"The explorer needs a model that can be taken apart; this was not, because of {found.model.reason}. "
+                f'What it rests on: rote connectivity --model {folder} "TEXT"'
+            )
+        return self.add_model(found.model, found.vocabulary, None, Path(folder).resolve().name)
+
     def add_model(
         self, model: SequenceModel, vocabulary: Sequence[str] | None, outputs: Sequence[str] | None, title: str
     ) -> str:
@@ -163,7 +179,7 @@ def user_model(
     kind = "autocomplete" if isinstance(model, AutocompleteModel) else "sequence"
     cell = type(model.recurrent.cell(0)).__name__.removesuffix("Cell").lower()
     listing = Listing(key, title, kind, cell, unit, len(outputs), "yours")
-    opened = Opened(listing, model, tuple(inputs), tuple(outputs))
+    opened = Opened(listing, model, inputs if isinstance(inputs, Subwords) else tuple(inputs), tuple(outputs))
     return listing, lambda checkpoint: opened
 
 
@@ -173,6 +189,8 @@ def names_of(
     """The names of the symbols that a model reads and says, checked against its sizes."""
     if model.embedding is None or model.readout is None:
         raise UsageError("The explorer needs a model with an embedding and a readout: rote.adapt(recurrent=..., ...).")
+    if isinstance(vocabulary, Subwords):
+        vocabulary = vocabulary.sized(model.embedding.num_embeddings)
     if vocabulary is None:
         raise UsageError("'vocabulary' is needed: the names of the symbols that the model reads, in their order.")
     wanted, said = model.embedding.num_embeddings, model.output_size
@@ -182,7 +200,7 @@ def names_of(
         raise UsageError(f"'outputs' must name the {said} outputs of the readout, which are not the {wanted} inputs.")
     if outputs is not None and len(outputs) != said:
         raise UsageError(f"'outputs' must name the {said} outputs of the readout. Got {len(outputs)}.")
-    read = tuple(map(str, vocabulary))
+    read = vocabulary if isinstance(vocabulary, Subwords) else tuple(map(str, vocabulary))
     return read, read if outputs is None else tuple(map(str, outputs))
 
 

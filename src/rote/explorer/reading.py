@@ -17,6 +17,7 @@ from torch import Tensor
 
 from rote.errors import UsageError
 from rote.models import AutocompleteModel, SequenceModel
+from rote.models.subwords import Subwords
 from rote.tasks.alphabet import CHARACTERS
 from rote.tasks.autocomplete import UNKNOWN
 
@@ -60,23 +61,32 @@ class Reader:
 
     @classmethod
     def of(
-        cls, model: SequenceModel, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+        cls,
+        model: SequenceModel,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
     ) -> Reader:
         """For a model of our own the names are known; for another the vocabulary is given."""
         if isinstance(model, AutocompleteModel):
             return cls(model, CHARACTERS, model.vocabulary)
-        if model.embedding is None or model.readout is None or inputs is None:
+        if inputs is None or (isinstance(model, SequenceModel) and (model.embedding is None or model.readout is None)):
             raise UsageError("A text needs a model with an embedding and a readout, and the names of its symbols.")
-        return cls(model, tuple(inputs), tuple(inputs if outputs is None else outputs))
+        read = inputs if isinstance(inputs, Subwords) else tuple(inputs)
+        return cls(model, read, tuple(inputs if outputs is None else outputs))
 
     @cached_property
     def by_characters(self) -> bool:
         """What one step reads: a character, or a word."""
-        return all(len(name) == 1 for name in self.inputs if not _is_special(name))
+        return not isinstance(self.inputs, Subwords) and all(
+            len(name) == 1 for name in self.inputs if not _is_special(name)
+        )
 
     def read(self, text: str, limit: int) -> Reading:
         """``limit``: the most symbols that are read."""
-        found = self._typed(text) if isinstance(self.model, AutocompleteModel) else self._looked_up(text)
+        if isinstance(self.inputs, Subwords):
+            found = self._encoded(text, self.inputs)
+        else:
+            found = self._typed(text) if isinstance(self.model, AutocompleteModel) else self._looked_up(text)
         if len(found.symbols) > limit:
             unit = "characters" if self.by_characters else "symbols"
             raise UsageError(f"The text has {len(found.symbols)} {unit}; at most {limit} are read here. Shorten it.")
@@ -86,7 +96,7 @@ class Reader:
         """A text of symbols that the model knows; of no meaning, where the vocabulary is all that we have."""
         if self.sample:
             return self.sample
-        plain = [name for name in self.inputs if not _is_special(name) and name.strip()]
+        plain = [name.strip() for name in self.inputs if not _is_special(name) and name.strip()]
         return ("" if self.by_characters else " ").join(plain[:size])
 
     def output(self, word: str) -> int:
@@ -113,6 +123,25 @@ class Reader:
             tuple(outside), notes,
         )  # fmt: skip
 
+    def _encoded(self, text: str, names: Subwords) -> Reading:
+        """As a tokenizer reads it."""
+        tokens = names.encode(text)
+        if not tokens:
+            raise UsageError(f"The tokenizer finds no token in the text {text[:40]!r}.")
+        starts = [names.begins[number] for number in tokens]
+        words = [sum(starts[1 : step + 1]) for step in range(len(tokens))]
+        targets = self._next(tokens)
+        device = next(self.model.parameters()).device
+        return Reading(
+            torch.tensor([tokens], device=device), tuple(names[number] for number in tokens), tuple(words), targets,
+            "the next symbol" if tuple(self.outputs) == tuple(names) else "the model's own choice", (), (),
+        )  # fmt: skip
+
+    def _next(self, tokens: list[int]) -> tuple[int | None, ...]:
+        """The output that the text itself has after each step."""
+        predicts_next = tuple(self.outputs) == tuple(self.inputs)
+        return (*tokens[1:], None) if predicts_next else (None,) * len(tokens)
+
     def _looked_up(self, text: str) -> Reading:
         numbers = {name: number for number, name in enumerate(self.inputs)}
         unknown = next((name for name in UNKNOWNS if name in numbers), None)
@@ -132,10 +161,9 @@ class Reader:
         notes = _notes((unit for unit, name in found if name not in (unit, unit.lower())), how, kind)
         tokens = [numbers[name] for name in symbols]
         predicts_next = tuple(self.outputs) == tuple(self.inputs)
-        targets = [*tokens[1:], None] if predicts_next else [None] * len(tokens)
         return Reading(
-            torch.tensor([tokens], device=self.model.zeros.device), tuple(symbols),
-            _words(symbols) if self.by_characters else tuple(range(len(symbols))), tuple(targets),
+            torch.tensor([tokens], device=next(self.model.parameters()).device), tuple(symbols),
+            _words(symbols) if self.by_characters else tuple(range(len(symbols))), self._next(tokens),
             "the next symbol" if predicts_next else "the model's own choice", changed, notes,
         )  # fmt: skip
 

@@ -22,6 +22,8 @@ from rote.explorer.connections import TURN_SECONDS, Connection, most_connections
 from rote.explorer.listening import address, bind
 from rote.explorer.opening import in_browser
 from rote.explorer.workbench import Workbench
+from rote.models.pretrained import is_pretrained
+from rote.models.subwords import is_tokenizer, subwords_of
 from rote.store import Store
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ class Explorer:
 
 def explore(
     model: SequenceModel | Path | str | None = None,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Any = None,
     *,
     outputs: Sequence[str] | None = None,
     title: str = "Your model",
@@ -151,9 +153,10 @@ def explore(
 ) -> Explorer:
     """Start the explorer in the background, with a model of your own in its catalog.
 
-    - model: what ``rote.adapt`` gives, with embedding and readout; an autocomplete model; or the path of a saved one.
+    - model: what ``rote.adapt`` gives, with embedding and readout; an autocomplete model; or the path of a
+      saved one, or of a folder that Hugging Face's ``save_pretrained`` wrote.
     - vocabulary: the names of the symbols that the model reads, in the order of its embedding. Names of one character
-      each make it a model of characters, others one of words.
+      each make it a model of characters, others one of words. Or its tokenizer, of transformers or tokenizers.
     - outputs: the names of what it says, where these are other symbols.
     - browser: open the page at once.
     - token: only who has the address with its random token can use it; False: everybody on this machine can.
@@ -167,8 +170,10 @@ def explore(
     """
     bench = Workbench(store if isinstance(store, Store) else Store(store))
     if isinstance(model, str | Path):
-        bench.catalog.add_file(model)
+        bench.catalog.add_pretrained(model) if is_pretrained(model) else bench.catalog.add_file(model)
     elif model is not None:
+        if is_tokenizer(vocabulary):
+            vocabulary = subwords_of(vocabulary)
         from rote.models import SequenceModel
 
         if not isinstance(model, SequenceModel):

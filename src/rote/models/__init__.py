@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
+    from rote.models.pretrained import load_pretrained
     from rote.models.readout import Readout
     from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
     from rote.models.saved_characters import characters_record, load_characters
@@ -73,6 +74,7 @@ __all__ = [
     "characters_record",
     "load_autocomplete",
     "load_characters",
+    "load_pretrained",
     "save_autocomplete",
 ]
 __getattr__ = lazily(
@@ -112,6 +114,7 @@ __getattr__ = lazily(
         "characters_record": "saved_characters",
         "load_autocomplete": "saved_autocomplete",
         "load_characters": "saved_characters",
+        "load_pretrained": "pretrained",
         "save_autocomplete": "saved_autocomplete",
     },
 )

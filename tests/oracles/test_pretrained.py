@@ -1,0 +1,127 @@
+"""Models of Hugging Face in a folder, with their tokenizers: text in, names of tokens out."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import rote
+from rote.cli import run_command
+from rote.errors import UsageError
+from rote.explorer.reading import Reader
+from rote.models.pretrained import load_pretrained
+from rote.models.subwords import Subwords, subwords_of
+from rote.models.traced.own_forward import OwnForward
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import tokenizers
+    import transformers
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+NAMES = ["<unk>", "Ġthe", "Ġunited", "Ġst", "ates", "of", "Ġof", "the"]
+
+
+def tokenizer() -> Any:
+    """Words with the space before them, of which some are taken apart."""
+    made = tokenizers.Tokenizer(
+        tokenizers.models.BPE(
+            {name: number for number, name in enumerate([*NAMES, *"Ġabcdefghijklmnopqrstuvwxyz"])}, []
+        )
+    )
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mamba")
+    torch.manual_seed(0)
+    config = transformers.MambaConfig(vocab_size=40, hidden_size=16, num_hidden_layers=2, state_size=4)
+    transformers.MambaForCausalLM(config).save_pretrained(path)
+    tokenizer().save_pretrained(path)
+    return path
+
+
+def test_subwords_show_their_spaces_and_know_where_words_begin() -> None:
+    found = subwords_of(tokenizer())
+    assert found[:5] == ("<unk>", " the", " united", " st", "ates")
+    assert found.begins[:5] == (False, True, True, True, False)
+    assert len(found.sized(40)) == 40
+    assert found.sized(40)[-1] == "<unused 39>"
+    with pytest.raises(UsageError, match="only 3 rows"):
+        found.sized(3)
+    parts = Subwords(["play", "##ing", "[UNK]"], lambda text: [0, 1])
+    assert parts == ("play", "ing", "[UNK]")
+    assert parts.begins == (True, False, True)
+
+
+def test_a_text_is_read_as_the_tokenizer_reads_it(folder: Path) -> None:
+    found = load_pretrained(folder)
+    assert found.vocabulary is not None
+    reading = Reader.of(found.model, found.vocabulary).read("ab c", 50)
+    assert reading.symbols == ("a", "b", " ", "c")
+    assert reading.words == (0, 0, 1, 1)
+    assert reading.targets == (*reading.tokens[0, 1:].tolist(), None)
+    expected = transformers.MambaForCausalLM.from_pretrained(folder).eval()(reading.tokens, use_cache=False).logits
+    torch.testing.assert_close(rote.trace(found.model, reading.tokens).logits, expected.detach(), atol=1e-4, rtol=1e-4)
+
+
+def test_the_command_shows_what_tokens_a_prediction_rests_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["connectivity", "ab cd", "--model", str(folder), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["symbols"] == ["a", "b", " ", "c", "d"]
+    assert len(found["values"]) == 5
+    assert max(found["values"]) > 0
+
+
+def test_the_explorer_takes_a_model_with_its_tokenizer_and_a_folder(folder: Path) -> None:
+    model = rote.adapt(transformers.MambaForCausalLM.from_pretrained(folder))
+    with rote.explore(model, tokenizer()) as explorer:
+        assert explorer.workbench.catalog.open("yours").inputs[1] == " the"
+        shown = explorer.inline("connectivity", text="ab cd", models=["yours"], at=3)
+        assert "<iframe" in shown._repr_html_()
+    with rote.explore(folder) as explorer:
+        assert explorer.workbench.catalog.listing()[0].title == folder.name
+
+
+def test_what_is_not_whole_has_connectivity_but_no_explorer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = transformers.GPT2Config(vocab_size=40, n_embd=16, n_layer=1, n_head=2, n_positions=32)
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    assert isinstance(load_pretrained(tmp_path).model, OwnForward)
+    with pytest.raises(UsageError, match="There is no tokenizer"):
+        rote.explore(tmp_path)
+    assert run_command(["connectivity", "ab cd", "--model", str(tmp_path), "--json"]) == 2
+    assert "There is no tokenizer in" in capsys.readouterr().err
+    tokenizer().save_pretrained(tmp_path)
+    assert run_command(["connectivity", "ab cd", "--model", str(tmp_path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)[0]["values"]) == 5
+    with pytest.raises(UsageError, match="a model that can be taken apart; this was not, because of a reshape"):
+        rote.explore(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda path: (path / "config.json").unlink(), "There is no model in"),
+        (lambda path: (path / "config.json").write_text("{"), "'config.json' in .* cannot be read"),
+        (lambda path: (path / "config.json").write_text('{"auto_map": {}}'), "needs code of its own"),
+        (lambda path: (path / "config.json").write_text('{"quantization_config": {}}'), "is quantized"),
+        (lambda path: (path / "model.safetensors").rename(path / "pytorch_model.bin"), "no weights as safetensors"),
+        (lambda path: (path / "config.json").write_text('{"model_type": "nothing"}'), "cannot be opened"),
+    ],
+)
+def test_folders_that_cannot_be_opened_are_told_in_one_line(
+    folder: Path, tmp_path: Path, change: Any, told: str
+) -> None:
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    change(tmp_path)
+    with pytest.raises(UsageError, match=told) as caught:
+        load_pretrained(tmp_path)
+    assert "\n" not in str(caught.value)
