@@ -89,7 +89,8 @@ def interdependence(
     """How far two sets of positions do more together than apart, at every step.
 
     - first, second: bool [batch, pair, time], disjoint.
-    - the other options are those of ``decompose``.
+    - the other options are those of ``decompose``. Of cells that the published rule makes no sense of, the gates are
+      taken whole.
 
     >>> import torch, rote
     >>> model = rote.adapt(recurrent=torch.nn.LSTM(3, 5, batch_first=True))
@@ -119,6 +120,8 @@ def interdependence(
         f"interdependence() of {first.shape[0]} x {first.shape[1]} pairs over {first.shape[2]} steps",
         "Take fewer pairs or sequences at a time, or shorter ones.",
     )
+    if gates is None and any(cell.taken_whole for cell in recurrent.all_cells()):
+        gates = "whole"  # what the published rule cannot take apart
     parts = decompose(
         model, tokens, torch.cat([first | second, first, second], dim=1), lengths=lengths, rules=rules, bias=bias,
         interactions=interactions, linearization=linearization, output_gate=output_gate, gates=gates,
