@@ -58,11 +58,11 @@ class TaskProfile:
     @property
     def scores(self) -> dict[int, float]:
         """By seed, of those that have learned the known items."""
-        return {run["seed"]: run["score"] for run in self.runs if run["learned"]}
+        return {run["seed"]: run["score"] for run in self.runs if run["learned"] and run["score"] is not None}
 
     @property
     def learned(self) -> bool:
-        return 2 * len(self.scores) > len(self.runs)
+        return 2 * sum(run["learned"] for run in self.runs) > len(self.runs)
 
     @property
     def is_test(self) -> bool:
@@ -331,7 +331,7 @@ def task_profile(
         reference = references[training["seed"]]
         zero, rule = reference["zero"], reference["rule"]
         known = (training["known"] - task.chance) / (1 - task.chance)
-        score = (training["new"] - zero) / (rule - zero) if rule > zero else math.nan
+        score = (training["new"] - zero) / (rule - zero) if rule > zero else None  # of memory, or no test
         kept = {key: value for key, value in training.items() if key not in ("learner", "task")}
         runs.append({
             **kept, "zero": zero, "memorizer": reference["new"], "learned": known >= LEARNED, "score": score
