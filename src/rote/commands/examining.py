@@ -132,7 +132,7 @@ def show_profile(console: Console, profile: Profile) -> None:
     seeds = len(plan.get("seeds", ()))
     console.print(
         f"{profile.name}   {profile.parameters:,} parameters   {len(profile.tasks)} tasks, {seeds} seeds   "
-        f"{plan.get('seconds', 0) / 60:.1f} min", style="bold", highlight=False, markup=False,
+        f"{profile.seconds / 60:.1f} minutes of training", style="bold", highlight=False, markup=False,
     )  # fmt: skip
     axis = _marks({-0.5: "misled", 0.0: "rote", 1.0: "rule"})
     console.print(f"{'task':<13}{'score':>6}  {axis}  {'known':>5}  outcome", highlight=False, style="dim")

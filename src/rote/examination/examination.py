@@ -14,7 +14,7 @@ from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, 
 from rote.examination.profile import Profile, TaskProfile, task_profile
 from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, ReferenceMeasurement
 from rote.examination.references import kept_profile
-from rote.examination.task import battery
+from rote.examination.task import DIMENSIONS, battery
 from rote.laboratory import Laboratory
 from rote.laboratory.progress import Display
 from rote.recipes import Job
@@ -142,7 +142,7 @@ class _Examination:
         rows = {**tried, **self._measured([one for one in chosen if one not in tried])}
         references = self._references()
         tasks: dict[str, TaskProfile] = {}
-        for task in self.plan.tasks:
+        for task in sorted(self.plan.tasks, key=lambda task: DIMENSIONS.index(battery[task].dimension)):
             mine = [rows[one] for one in chosen if one[0] == task and one in rows]
             tasks[task] = task_profile(task, mine, references[task], self.failed.get(task, ()))
         told = {

@@ -180,6 +180,11 @@ class Profile:
         return {name: np.mean(each, axis=0) for name, each in found.items()}
 
     @property
+    def seconds(self) -> float:
+        """What its trainings took, one after the other."""
+        return float(sum(run.get("seconds", 0.0) for task in self.tasks.values() for run in task.runs))
+
+    @property
     def bits(self) -> Estimate | None:
         """Memorized bits of random labels: the other pole."""
         values = [run["bits"] for task in self.tasks.values() for run in task.runs if run.get("bits") is not None]

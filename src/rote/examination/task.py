@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from rote.registry import Registry
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Dimension = Literal["recombination", "substitution", "exceptions", "nesting", "distance", "binding", "state", "memory"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 BATTERY = 1  # version of the generators: profiles of different ones are not compared
 START = 0  # begins every sequence, and fills it up
 NOTHING = -1  # among targets: no answer is asked for here
