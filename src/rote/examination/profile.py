@@ -62,7 +62,7 @@ class TaskProfile:
 
     @property
     def learned(self) -> bool:
-        return 2 * sum(run["learned"] for run in self.runs) > len(self.runs)
+        return bool(2 * sum(run["learned"] for run in self.runs) > len(self.runs))
 
     @property
     def is_test(self) -> bool:
