@@ -24,10 +24,7 @@ from rote.testing import check_analysis, check_cell, check_model
 VOCABULARY = 6
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "attention": [{"longest": 3}],
-    "block": [
-        {"mixer": "min_gru", "conv": 3, "gate": True, "mlp": 5, "size": 3},
-        {"mixer": "attention", "norm": "layer", "mlp": 3, "sided": False, "options": {"longest": 2}},
-    ],
+    "block": [{"mixer": "min_gru", "norm": "layer", "conv": 3, "gate": True, "mlp": 5, "size": 3}],
     "elman": [{}, {"nonlinearity": "relu"}],
     "gru": [{}, {"reset": "before"}],
     "lstm": [{}, {"proj_size": 1}],

@@ -62,10 +62,11 @@ class StackedLanguageModel(nn.Module):
         return tuple(self.get_buffer(f"carried_{name}") for name in self.cell.state_names)
 
     def carry(self, state: State | None) -> None:
-        """Begin the next piece with this state, cut off from what made it; None: with zeros."""
-        for name, buffer, value in zip(self.cell.state_names, self.carried, state or self.carried, strict=True):
+        """Begin the next piece with this state, cut off from what made it; None: as a text begins."""
+        begun = self.cell.zero_state(*self.carried[0].shape[:2]) if state is None else state
+        for name, value in zip(self.cell.state_names, begun, strict=True):
             # New tensors: the old ones are needed for the gradients of the piece that began with them.
-            setattr(self, f"carried_{name}", torch.zeros_like(buffer) if state is None else value.detach().clone())
+            setattr(self, f"carried_{name}", value.detach().clone())
 
     def forward(
         self, tokens: Int[Tensor, "replica batch time"], state: State | None = None

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from rote.config import above_zero, at_least
+from rote.config import UNSAID, above_zero, at_least
 from rote.laboratory import Study, StudyConfig
+from rote.models.settings import known_cells
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, recipes
 from rote.recipes.recipe import Progress, Unit
 from rote.store import Column, Run, Table
@@ -74,13 +75,13 @@ class ElmanRecipe(Recipe):
     source = published.SOURCE
     view = "sequence"
     about = "a symbol's probability is that of the bits of its code, taken as independent"
-    cell = "elman"
     task: ElmanTask = field(default_factory=ElmanTask)
     training: Procedure = field(default_factory=Procedure)
+    cell: str = field(default="elman", metadata=UNSAID)
 
     @property
     def label(self) -> str:
-        return self.task.simulation
+        return self.task.simulation if self.cell == "elman" else f"{self.task.simulation}, {self.cell}"
 
     @property
     def together(self) -> int:  # type: ignore[override]
@@ -107,11 +108,17 @@ class ElmanRecipe(Recipe):
         return ""
 
     def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
+        from rote.models import StackedSRN
         from rote.models.logistic import as_sequence_model
         from rote.studies.foundations.elman_training import reopened
 
         stream = replace(self.task, size=SHORT).training(trained.seeds[index])
-        model = as_sequence_model(reopened(trained, weights), index, stream.codes)
+        networks = reopened(trained, weights)
+        model = (
+            as_sequence_model(networks, index, stream.codes)
+            if isinstance(networks, StackedSRN)
+            else networks.replica(index, stream.codes)
+        )
         example = spelled(stream.names, stream.symbols.tolist(), " " if self.unit == "word" else "")
         return Network(model, inputs=stream.names, outputs=stream.names, example=example)
 
@@ -140,12 +147,14 @@ class SimulationConfig(StudyConfig):
 
     seeds: int = 10
     training: Procedure = field(default_factory=Procedure)
+    cell: str = field(default="elman", metadata=UNSAID)  # another learns by the same procedure
     counted: ClassVar[str]  # the setting that says how long a stream is
     least: ClassVar[int] = 1  # that it can be
 
     def __post_init__(self) -> None:
         at_least(self, 1, "seeds")
         at_least(self, self.least, self.counted)
+        known_cells(self.cell)
 
     @property
     def size(self) -> int:
@@ -166,7 +175,7 @@ class SimulationStudy(Study[C]):
     symbols: ClassVar[Sequence[str]]  # that are predicted at these steps
 
     def jobs(self, config: C) -> list[Job]:
-        recipe = ElmanRecipe(ElmanTask(self.simulation, config.size), config.training)
+        recipe = ElmanRecipe(ElmanTask(self.simulation, config.size), config.training, config.cell)
         return [self.measurement.of(job) for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: C, measured: Mapping[str, Table]) -> Sequence[Table]:

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from rote.claims import Assertion, Claim, PerSeed, Published, above, at_least, below, column, measured
-from rote.config import above_zero
+from rote.config import UNSAID, above_zero
 from rote.config import at_least as not_below
 from rote.laboratory import Study, StudyConfig, studies
+from rote.models.settings import known_cells
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
 from rote.store import Run, Table
@@ -65,8 +66,10 @@ class WordModel:
     bptt: int = 20
     learning_rate: float = 0.003
     clip: float | None = 1.0
+    cell: str = field(default="elman", metadata=UNSAID)
 
     def __post_init__(self) -> None:
+        known_cells(self.cell)
         not_below(self, 1, "hidden", "columns", "bptt")
         above_zero(self, "passes", "learning_rate", "clip")
 
@@ -90,11 +93,14 @@ class WordModelRecipe(Recipe):
     name = "elman-lexicon"
     source = published.SOURCE
     view = "sequence"
-    cell = "elman"
     label = MODEL
     together = 3
     task: ElmanTask = field(default_factory=ElmanTask)
     language_model: WordModel = field(default_factory=WordModel)
+
+    @property
+    def cell(self) -> str:
+        return self.language_model.cell
 
     def fit(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> None:
         from rote.studies.foundations.elman_lexicon_training import WordModels

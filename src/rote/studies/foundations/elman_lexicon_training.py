@@ -74,21 +74,22 @@ class WordModels(Program):
     def measure(self) -> dict[str, Any]:
         """The loss on the first words of each column."""
         piece = self.columns[:, :, :101]
-        zeros = tuple(torch.zeros_like(state) for state in self.model.carried)
-        return {"loss": self.model.losses(piece[..., :-1], piece[..., 1:], zeros)[0].tolist()}
+        start = self.model.cell.zero_state(*piece.shape[:2])
+        return {"loss": self.model.losses(piece[..., :-1], piece[..., 1:], start)[0].tolist()}
 
 
 def word_models(recipe: WordModelRecipe, seeds: Sequence[int]) -> StackedLanguageModel:
     """Before training."""
     settings, names = recipe.language_model, len(WORDS) + 1
-    model = LanguageModelConfig(cell="elman", embedding=names, hidden=settings.hidden)
+    model = LanguageModelConfig(cell=settings.cell, embedding=names, hidden=settings.hidden)
     return StackedLanguageModel(names, model, seeds, torch.float32, settings.columns)
 
 
 def reopened(trained: Trained, weights: Mapping[str, Any]) -> StackedLanguageModel:
     """The language models of a finished training with these weights."""
     settings, seeds = trained.recipe.language_model, trained.seeds
-    sizes = (len(seeds) * settings.hidden * other for other in (settings.hidden, settings.columns))
+    widest = settings.hidden if settings.cell == "elman" else 1  # other cells may have no recurrent matrix
+    sizes = (len(seeds) * settings.hidden * other for other in (widest, settings.columns))
     return fitted(lambda: word_models(trained.recipe, seeds), weights, trained.run.folder, *sizes)
 
 

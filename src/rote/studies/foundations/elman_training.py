@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rote.models import KneserNey, StackedSRN
 from rote.models.fitting import fitted
+from rote.models.online_cells import StackedOnline
 from rote.store import Table
 from rote.studies.foundations.elman import PIECE, SHORT, ElmanRecipe, SimulationMeasurement
 from rote.studies.foundations.elman_tables import CURVE, NETWORK, SEED, TRAINED, UNTRAINED, counts_name
@@ -60,7 +61,7 @@ class ElmanProgram(OnlineProgram):
     """One network per seed, each on its own stream; a step is a piece of it, and an update each of its symbols."""
 
     stacked = True
-    model: StackedSRN
+    model: StackedSRN | StackedOnline
 
     def __init__(self, recipe: ElmanRecipe, seeds: Sequence[int]) -> None:
         self.streams = [recipe.task.training(seed) for seed in seeds]
@@ -79,16 +80,17 @@ class ElmanProgram(OnlineProgram):
         return {"loss": np.square(codes[:, 1:] - outputs).sum(2).mean(1).tolist()}
 
 
-def networks(recipe: ElmanRecipe, seeds: Sequence[int]) -> StackedSRN:
-    """Before training."""
+def networks(recipe: ElmanRecipe, seeds: Sequence[int]) -> StackedSRN | StackedOnline:
+    """Before training: his own, or another cell under his procedure."""
     settings, bits = recipe.training, ElmanTask(recipe.task.simulation, SHORT).training(0).codes.shape[1]
-    return StackedSRN(bits, settings.hidden, bits, seeds, settings.limit, settings.config(1).torch_dtype())
+    sizes = (bits, settings.hidden, bits, seeds, settings.limit, settings.config(1).torch_dtype())
+    return StackedSRN(*sizes) if recipe.cell == "elman" else StackedOnline(recipe.cell, *sizes)
 
 
-def reopened(trained: Trained, weights: Mapping[str, Any]) -> StackedSRN:
+def reopened(trained: Trained, weights: Mapping[str, Any]) -> StackedSRN | StackedOnline:
     """The networks of a finished training with these weights."""
     recipe, seeds = trained.recipe, trained.seeds
-    size = len(seeds) * recipe.training.hidden**2
+    size = len(seeds) * recipe.training.hidden * (recipe.training.hidden if recipe.cell == "elman" else 1)
     return fitted(lambda: networks(recipe, seeds), weights, trained.run.folder, size)
 
 
@@ -99,7 +101,7 @@ def piece(streams: Sequence[Stream], first: int, count: int) -> NDArray[np.float
     )
 
 
-def predictions(model: StackedSRN, streams: Sequence[Stream]) -> list[Prediction]:
+def predictions(model: StackedSRN | StackedOnline, streams: Sequence[Stream]) -> list[Prediction]:
     """Of each network on its stream, from the context at rest; nothing is learned."""
     lengths = [len(stream.symbols) for stream in streams]
     hidden, outputs = model.run(piece(streams, 0, max(lengths)))
