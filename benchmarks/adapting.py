@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import rote
 
-WORDS, SIZE, BLOCKS = 32_000, 768, 10
+WORDS, SIZE, BLOCKS = 32_000, 768, 11
 SECONDS, SHARE = 10.0, 0.01
 EXAMPLE = (2, 12)
 
