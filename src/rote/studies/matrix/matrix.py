@@ -22,7 +22,7 @@ from rote.training import TrainingConfig
 SOURCE = Source("100", "across", "Across the sources", "")
 TODAY = (  # the units of the sources, and those of today
     "elman", "gru", "lstm", "nested_lstm", "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "slstm",
-    "mlstm", "linear_attention", "delta", "gated_delta", "block", "attention",
+    "mlstm", "linear_attention", "delta", "gated_delta", "block",
 )  # fmt: skip
 
 
