@@ -18,7 +18,7 @@ from rote.analyses.decomposition import decompose, growth_warning
 from rote.analyses.inputs import as_model, shown
 from rote.analyses.memory import check_memory
 from rote.analyses.result import OverTokens, analyses, needs, rows_of
-from rote.analyses.splitting import Bias, Gates, Interactions, Linearization
+from rote.analyses.splitting import Bias, Gates, Interactions, Linearization, published_gates
 from rote.errors import UsageError
 from rote.models.capabilities import require
 from rote.models.sequence import SequenceModel
@@ -89,7 +89,7 @@ def interdependence(
     """How far two sets of positions do more together than apart, at every step.
 
     - first, second: bool [batch, pair, time], disjoint.
-    - the other options are those of ``decompose``.
+    - the other options are those of ``decompose``; gates are whole by default on cells that refuse ``rules``.
 
     >>> import torch, rote
     >>> model = rote.adapt(recurrent=torch.nn.LSTM(3, 5, batch_first=True))
@@ -119,6 +119,8 @@ def interdependence(
         f"interdependence() of {first.shape[0]} x {first.shape[1]} pairs over {first.shape[2]} steps",
         "Take fewer pairs or sequences at a time, or shorter ones.",
     )
+    if gates is None and rules == "murdoch2018" and interactions is None and not output_gate:
+        gates = published_gates(recurrent.all_cells())
     parts = decompose(
         model, tokens, torch.cat([first | second, first, second], dim=1), lengths=lengths, rules=rules, bias=bias,
         interactions=interactions, linearization=linearization, output_gate=output_gate, gates=gates,

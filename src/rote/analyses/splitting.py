@@ -71,6 +71,11 @@ PRESETS = {
 }
 
 
+def published_gates(cells: Iterable[Cell]) -> Gates:
+    """How the published rule, which is refused on some cells with their gates in parts, takes these apart."""
+    return "whole" if any(cell.taken_whole for cell in cells) else "parts"
+
+
 def refuse_parts(rules: Rules, cells: Iterable[Cell]) -> None:
     """Refuse the published rule on cells that it makes no sense of."""
     for cell in cells:

@@ -19,7 +19,7 @@ from torch import Tensor
 from rote.analyses import decompose, gradient_flow
 from rote.analyses.decomposition import Parts
 from rote.analyses.jacobians import product_norm
-from rote.analyses.splitting import Gates
+from rote.analyses.splitting import published_gates
 from rote.laboratory.aggregate import Row
 from rote.models import SequenceModel, StackedLanguageModel
 from rote.store import Column, Table
@@ -267,8 +267,7 @@ def gradients(model: SequenceModel, windows: Windows, rules: int) -> list[Row]:
 def _parts(model: SequenceModel, windows: Windows, bias: BiasRule) -> Parts:
     """At the two steps that are read. The rule is the published one: that its parts grow on some networks is told;
     cells that refuse it are taken apart with their gates whole."""
-    gates: Gates = "whole" if model.recurrent.cell(0).taken_whole else "parts"
-    read = slice(BEFORE, None)
+    gates, read = published_gates(model.recurrent.all_cells()), slice(BEFORE, None)
     return decompose(model, windows.tokens, windows.spans, at=read, rules="murdoch2018", bias=bias, gates=gates)
 
 
