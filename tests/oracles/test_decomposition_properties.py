@@ -55,7 +55,7 @@ def test_the_parts_sum_to_the_true_state_exactly(question: Any, options: dict[st
     model, tokens, lengths, masks = question
     parts = rote.decompose(model, tokens, masks, lengths=lengths, **options)
     assert parts.error.shape == masks.shape[:2]
-    assert parts.error.max() < 1e-12
+    assert parts.error.max() < 1e-11  # a state may be small against the bias that is taken off it: of minGRU by 1e-5
     states = parts.hidden if parts.reference is None else parts.hidden - parts.reference
     torch.testing.assert_close(parts.relevant + parts.irrelevant, states[:, None].expand_as(parts.relevant))
     trace = rote.trace(model, tokens, lengths=lengths)
