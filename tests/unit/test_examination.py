@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from rote.errors import UsageError
-from rote.examination import Profile, TaskProfile, battery, minimal_pairs
+from rote.examination import Profile, TaskProfile, battery, kept_profiles, minimal_pairs
 from rote.examination.checks import check_learner
 from rote.examination.learners import PARAMETERS, enter, known_learners, learner
 from rote.examination.plan import RATES, equally_good, planned, rates_of
@@ -132,6 +132,30 @@ def test_the_cosine_rises_and_falls_to_its_share():
     middle = 5 + 95 / 2
     assert config.learning_rate_at(int(middle)) == pytest.approx(0.01 * (0.05 + 0.95 / 2), rel=0.03)
     assert not math.isnan(rates[-1])
+
+
+KEPT = {profile.name: profile for profile in kept_profiles()}
+
+
+def kept_score(name: str, task: str) -> float:
+    score = KEPT[name].tasks[task].score
+    assert score is not None
+    return score.value
+
+
+def test_the_kept_profiles_show_what_is_published_about_these_units():
+    for name in ("elman", "gru", "lstm"):  # one recurrent layer tracks states (Merrill et al. 2024)
+        assert kept_score(name, "parity") > 0.95
+        assert kept_score(name, "s3") > 0.95
+        assert kept_score(name, "recall") < 0.1  # Arora et al. 2023
+    assert kept_score("lstm", "count") > kept_score("gru", "count") > kept_score("elman", "count")  # Weiss et al. 2018
+    for name in ("elman", "gru"):  # Liska et al. 2018: with the intermediate answers
+        assert kept_score(name, "lookup") > 0.8
+    for profile in KEPT.values():
+        assert len(profile.plan["seeds"]) >= 5
+        assert not profile.plan["left_out"]
+        assert profile.bits is not None
+        assert profile.bits.value < 3.6 * profile.parameters  # Morris et al. 2025
 
 
 def knows_number(sentences: list[str]) -> list[float]:

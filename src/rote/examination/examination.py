@@ -115,6 +115,13 @@ def _training(name: str, task: str, seed: int, rate: float) -> Job:
     return job
 
 
+def _version(run: FinishedRun) -> str:
+    """What a run was computed with."""
+    environment = run.record.environment
+    commit = str(environment.get("commit") or "unknown")[:12] + (", changed" if environment.get("dirty") else "")
+    return f"commit {commit}, torch {environment.get('packages', {}).get('torch')}"
+
+
 def _row(tables: Mapping[str, Table]) -> dict[str, Any]:
     """What is known of a training: its numbers, how it came there, and what it answers."""
     (row,) = tables["trainings"].records()
@@ -132,6 +139,7 @@ class _Examination:
     def __init__(self, laboratory: Laboratory, name: str, plan: Plan) -> None:
         self.laboratory, self.name, self.plan = laboratory, name, plan
         self.failed: dict[str, list[str]] = {}
+        self.made_by: set[str] = set()  # versions and commits of the program
 
     def profile(self, parameters: int) -> Profile:
         begun = time.monotonic()
@@ -148,6 +156,7 @@ class _Examination:
         told = {
             "seeds": list(self.plan.seeds), "rates": {task: list(each) for task, each in rates.items()},
             "left_out": list(self.plan.left_out), "seconds": round(time.monotonic() - begun, 1),
+            "made_by": sorted(self.made_by),
         }  # fmt: skip
         return Profile(self.name, parameters, tasks, told)
 
@@ -166,6 +175,7 @@ class _Examination:
             run = runs[job]
             if isinstance(run, FinishedRun):
                 found[one] = _row(run.tables())
+                self.made_by.add(_version(run))
             else:
                 self.failed.setdefault(one[0], []).append(run)
         return found
