@@ -31,9 +31,19 @@ def commands(document: str) -> list[str]:
     return [line for line in lines if line.startswith("rote ")]
 
 
+KEPT_EXAMINATION = """
+import rote
+from rote.examination import kept_profile
+make, rote.examine = None, lambda make: kept_profile("lstm")  # which takes minutes, and has tests of its own
+"""
+
+
 def test_the_python_of_the_readme_and_of_the_store_runs(folder):
     """In this order: the second reads the store that the first leaves."""
-    laboratory, network, own_model = blocks("README.md", "python")
+    examination, laboratory, network, own_model = blocks("README.md", "python")
+    answer = script(KEPT_EXAMINATION + examination, cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "Follows the rule: " in answer.out
     answer = script(laboratory.replace("workers=2", "workers=1") + network, cwd=folder)
     assert answer.code == 0, answer.err
     assert "plane-corner" in answer.out
