@@ -59,7 +59,7 @@ class TestEscaping:
         claimed = claim(f"x{HOSTILE}", asserted(HOSTILE), rival, numbers=(number,), **words)
         values = {HOSTILE: [0.2] * 6, rival.label: [0.0] * 6, number.label: [0.1] * 6}
         scale = Scale("altered", (HOSTILE,))
-        judged = replace(verdict(claimed, **values), scale=scale, runs=(HOSTILE,), settle=HOSTILE, where=HOSTILE)
+        judged = replace(verdict(claimed, **values), scale=scale, runs=(HOSTILE,), where=HOSTILE)
         other = replace(claim(HOSTILE, asserted(HOSTILE)), source=HOSTILE)
         tested = claim("identity", kind="identity", test=HOSTILE)
         found = [

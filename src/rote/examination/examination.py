@@ -48,6 +48,11 @@ def examine(
     - tasks: names of the battery's tasks; by default all that fit into the time.
 
     What is trained is kept in the store, so that an examination that was stopped goes on where it was.
+
+    >>> import rote
+    >>> profile = rote.examine("lstm", minutes=15)  # doctest: +SKIP
+    >>> rote.examination.kept_profile("lstm").tasks["parity"].outcome
+    'rule'
     """
     from rote.examination.checks import check_learner
 
