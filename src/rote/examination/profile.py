@@ -307,7 +307,7 @@ class Profile:
     def save(self, path: str | Path) -> Path:
         """As JSON with a checksum, which ``Profile.load`` reads."""
         path = Path(path)
-        write_document(path, KIND, VERSION, self.to_plain())
+        write_document(path, KIND, VERSION, self.to_plain(), indent=None)
         return path
 
     @classmethod
