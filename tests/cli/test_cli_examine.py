@@ -33,7 +33,9 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
     assert sorted((folder / "rote-store" / "runs" / "examination").iterdir()) == trained  # found, not trained again
     plain = json.loads(again.out)
     assert plain["tasks"]["tiny"]["runs"][0]["known"] == 1.0
-    assert examined("--out", "mine.json").code == 0
+    both = examined("--json", "--out", "mine.json")
+    assert json.loads(both.out)["tasks"] == plain["tasks"]  # nothing else stands among the data
+    assert "Written: mine.json" in both.err
     assert Profile.load(folder / "mine.json").to_plain() == {**plain, "plan": Profile.load(folder / "mine.json").plan}
     assert examined("--out", "mine.svg").code == 0
     assert (folder / "mine.svg").read_text().startswith("<svg")
@@ -49,6 +51,10 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
         (("lstm", "--out", "x.doc"), "'--out' must end in"),
         (("gone.py:make",), "gone.py, which does not exist"),
         (("lstm", "--against", "xlstmm"), "Unknown learner 'xlstmm'"),
+        (("lstm", "--pairs", "x.tsv"), "'--pairs' goes with --language-model"),
+        (("lstm", "--language-model"), "takes a function that scores sentences"),
+        (("a.py:score", "--language-model", "--seeds", "3"), "'--seeds' does nothing with --language-model"),
+        (("a.py:score", "--language-model", "--first-seed", "3"), "'--first-seed' does nothing"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line_before_anything_is_trained(call, folder, words, told):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,6 @@ from rote.commands.options import (
     option,
     out_console,
     print_json,
-    say,
 )
 from rote.errors import UsageError
 
@@ -97,7 +96,8 @@ class Examine:
         if self.out is not None:
             from rote.report.profile_page import write_profile
 
-            say(f"Written: {write_profile(profile, self.out)}")
+            console = err_console() if self.json else out_console()  # data stand alone
+            console.print(f"Written: {write_profile(profile, self.out)}", highlight=False, markup=False)
         if self.json:
             print_json(profile.to_plain())
         else:
@@ -110,9 +110,11 @@ class Examine:
         from rote.examination import from_file, minimal_pairs
         from rote.examination.learners import learners
 
-        given = {"--tasks": self.tasks, "--out": self.out}
-        if unused := [name for name, value in given.items() if value is not None]:
-            raise UsageError(f"'{unused[0]}' does nothing with --language-model. Leave it out.")
+        used = ("model", "language_model", "pairs", "json", "imports")
+        others = [one for one in fields(self) if one.name not in used]
+        if unused := [one.name for one in others if getattr(self, one.name) != one.default]:
+            option = unused[0].replace("_", "-")
+            raise UsageError(f"'--{option}' does nothing with --language-model. Leave it out.")
         if ":" not in self.model:
             raise UsageError(
                 f"'--language-model' takes a function that scores sentences: my_lm.py:score. Got {self.model!r}."

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from rote.errors import UsageError
-from rote.examination.learners import Make, learner
 from rote.examination.training import logits_of, made
 
 SYMBOLS, LONGEST = 33, 64  # the largest vocabulary and, rounded up, the longest sequence of the battery
@@ -19,7 +18,7 @@ MOST = 5_000_000  # parameters that a processor can train in the time that anybo
 
 def check_learner(name: str) -> int:
     """Refuse what the battery cannot train or would judge wrongly; returns the number of parameters."""
-    model = _built(name, learner(name))
+    model = _built(name)
     count = sum(weight.numel() for weight in model.parameters())
     if not count:
         raise UsageError(f"{name} has no parameters: there is nothing to train.")
@@ -39,7 +38,7 @@ def check_learner(name: str) -> int:
     return count
 
 
-def _built(name: str, make: Make) -> nn.Module:
+def _built(name: str) -> nn.Module:
     try:
         model = made(name, SYMBOLS, 0)
     except UsageError:

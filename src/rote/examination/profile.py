@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from rote.figures import Figure
-
 from rote.claims import Estimate, decide, mean
 from rote.errors import UsageError
 from rote.examination.task import BATTERY, Dimension, battery
 from rote.store import Column, Table, read_document, write_document
+
+if TYPE_CHECKING:
+    from rote.figures import Figure
 
 KIND, VERSION = "rote profile", 1
 LEARNED = 0.9  # of the way from a guess to all known items right
