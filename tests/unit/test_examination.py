@@ -55,6 +55,11 @@ def test_outcomes_count_seeds(new: list[float], outcome: str):
     assert rows("lookup", new).outcome == outcome
 
 
+def test_the_sentence_marks_what_too_few_seeds_say():
+    found = profile(rows("lookup", [0.9] * 5), rows("parity", [0.9] * 3), rows("recall", [0.0] * 5))
+    assert found.sentence == "Follows the rule: lookup, parity?. Misled by what it remembers: recall."
+
+
 def test_what_is_not_learned_is_never_by_rote_and_no_part_of_the_index():
     unlearned = rows("parity", [0.2] * 5, known=0.6)
     found = profile(rows("lookup", [1.0] * 5), unlearned)

@@ -193,15 +193,18 @@ class Profile:
     def with_outcome(self, *words: str) -> list[str]:
         return [name for name, task in self.tasks.items() if task.outcome.rstrip("?") in words]
 
+    def _marked(self, *words: str) -> list[str]:
+        return [f"{name}?" if self.tasks[name].outcome[-1] == "?" else name for name in self.with_outcome(*words)]
+
     @property
     def sentence(self) -> str:
-        """What it composes, what it does not, in one sentence each."""
+        """What it composes, what it does not, in one sentence each; what too few seeds say has a question mark."""
         told = {
             "Follows the rule": ("rule",), "Partly": ("partly",), "By rote": ("by rote",),
             "Misled by what it remembers": ("misled",), "Not learned": ("not learned", "failed"),
             "Undecided": ("undecided",), "No test, since memory alone does it": ("no test",),
         }  # fmt: skip
-        parts = [f"{word}: {', '.join(names)}." for word, words in told.items() if (names := self.with_outcome(*words))]
+        parts = [f"{word}: {', '.join(names)}." for word, words in told.items() if (names := self._marked(*words))]
         return " ".join(parts)
 
     def compare(self, other: Profile) -> Table:
