@@ -22,7 +22,7 @@ from rote.models.sequence import SequenceModel
 
 CELLS = ("min_gru", "min_lstm", "lru", "rg_lru")  # at most twice nn.GRU
 SLOWER = ("s6",)
-MATRICES = ("linear_attention", "delta", "gated_delta", "ssd", "mlstm", "rwkv4", "slstm", "block", "attention")
+MATRICES = ("linear_attention", "delta", "gated_delta", "ssd", "mlstm", "rwkv4", "rwkv7", "slstm", "block", "attention")
 READ, STEPS, ASKED = 40, 200, 12  # characters at a time, updates, sequences that are looked at
 UNITS, TIME, BATCH = 128, 128, 32
 LONG, SPANS, FEW = 200, 40, 32

@@ -39,8 +39,8 @@ from public_recurrences import PUBLIC, difference  # noqa: E402
 
 PAGE = ROOT / "docs" / "recurrences.md"
 CELLS = (
-    "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "linear_attention", "delta", "gated_delta", "mlstm",
-    "slstm",
+    "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta",
+    "mlstm", "slstm",
 )  # fmt: skip
 CHARACTERS = 256
 RULES = [

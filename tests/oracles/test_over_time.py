@@ -22,7 +22,7 @@ KINDS: dict[str, Any] = {
     **{name: cells[name] for name in ("min_gru", "min_lstm", "lru", "rg_lru")},
     "rg_lru heads": lambda i, h: cells["rg_lru"](i, h, heads=2, width=3),
     "s6": lambda i, h: cells["s6"](i, h, state_size=3),
-    **{name: cells[name] for name in ("rwkv4", "linear_attention", "delta", "gated_delta", "mlstm")},
+    **{name: cells[name] for name in ("rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta", "mlstm")},
     "linear_attention that keeps all": lambda i, h: cells["linear_attention"](i, h, heads=1, decay="none"),
     "ssd": lambda i, h: cells["ssd"](i, h, state_size=3, heads=4, groups=2),
     "own": OwnMinGRU,
@@ -87,7 +87,7 @@ def test_a_selective_scan_is_its_loop_in_pieces_of_any_size(monkeypatch: pytest.
         torch.testing.assert_close(one, other, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("kind", ["rg_lru", "lru", "s6", "rwkv4", "gated_delta", "ssd", "mlstm"])
+@pytest.mark.parametrize("kind", ["rg_lru", "lru", "s6", "rwkv4", "rwkv7", "gated_delta", "ssd", "mlstm"])
 def test_many_gradients_at_once_are_those_of_one_pass_each(kind: str) -> None:
     torch.manual_seed(7)
     layer = Recurrent([KINDS[kind](INPUT, HIDDEN)]).double()

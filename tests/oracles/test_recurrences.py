@@ -34,7 +34,7 @@ from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.models.sequence import SequenceModel
 
 HIDDEN, BATCH, LONG = 4, 2, 64
-MATRICES = ("rwkv4", "linear_attention", "delta", "gated_delta", "ssd", "mlstm", "slstm")  # or exponential gates
+MATRICES = ("rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta", "ssd", "mlstm", "slstm")  # or exponents
 NAMES = ("min_gru", "min_lstm", "lru", "rg_lru", "s6", *MATRICES)
 SHAPES = [(1, False), (2, False), (2, True)]
 
@@ -50,7 +50,7 @@ def spread(module: nn.Module, size: float = 0.8) -> None:
 def model_of(name: str, layers: int = 1, both: bool = False, **options: Any) -> SequenceModel:
     recurrent = Recurrent(name, INPUT, HIDDEN, layers=layers, bidirectional=both, **options)
     model = SequenceModel(recurrent, nn.Embedding(7, INPUT), nn.Linear(recurrent.output_size, OUTPUTS)).double()
-    spread(model, 0.3 if name == "s6" else 0.8)  # of which five factors are multiplied with each other
+    spread(model, 0.3 if name in ("s6", "rwkv7") else 0.8)  # of which five factors are multiplied with each other
     return model
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -22,12 +22,13 @@ from torch.nn.utils.rnn import PackedSequence
 from rote.analyses.inputs import as_model, check_initial, check_inputs
 from rote.analyses.memory import check_memory
 from rote.analyses.plain_autograd import Unchanged
-from rote.analyses.propagation import Question, States, decomposed_states
+from rote.analyses.propagation import decomposed_states
 from rote.analyses.reference_parts import measured_error
 from rote.analyses.result import MeasuredLater, OverTokens, analyses, needs, rows_of
+from rote.analyses.rules import rules_of, shown
+from rote.analyses.span_question import Question, States
 from rote.analyses.spans import contiguous_spans, span_masks
-from rote.analyses.splitting import PRESETS, Bias, Gates, Interactions, Linearization, Rules, refuse_parts
-from rote.config import one_of
+from rote.analyses.splitting import Bias, Gates, Interactions, Linearization, refuse_parts
 from rote.errors import UsageError
 from rote.models.readout import linear_part, normed_part
 from rote.models.sequence import SequenceModel
@@ -275,7 +276,7 @@ def decompose(
     scale = None if normed is None else normed.inverse_norm(found.hidden)
     return Parts(
         found.relevant, found.hidden, found.reference, found.growth, inside & inputs.mask[:, None], steps,
-        inputs.mask[:, steps], _shown(chosen), weight, offset, readout, error_of, scale, tokens=inputs.tokens,
+        inputs.mask[:, steps], shown(chosen), weight, offset, readout, error_of, scale, tokens=inputs.tokens,
     )  # fmt: skip
 
 
@@ -325,48 +326,6 @@ def growth_warning(growth: Tensor, remedy: str) -> str:
     if worst <= GROWN:
         return ""
     return f"The parts grow to {worst:.2g} times the state and cancel: they say little about what a span does. {remedy}"
-
-
-def rules_of(
-    rules: str = "shapley",
-    bias: Bias | None = None,
-    interactions: Interactions | None = None,
-    linearization: Linearization | None = None,
-    output_gate: bool | None = None,
-    gates: Gates | None = None,
-) -> Rules:
-    """A published or our own set of rules, with single ones changed."""
-    one_of("rules", rules, tuple(PRESETS))
-    changes: dict[str, Any] = {}
-    for name, value, known in (
-        ("bias", bias, ("reference", "in_span", "exclusive_end", "never")),
-        ("interactions", interactions, ("shapley", "source", "relevant")),
-        ("linearization", linearization, ("bias_first", "shapley")),
-        ("gates", gates, ("parts", "whole")),
-    ):
-        if value is not None:
-            changes[name] = one_of(name, value, known)
-    if output_gate is not None:
-        changes["output_gate"] = bool(output_gate)
-    if gates == "whole":
-        if output_gate:
-            raise UsageError("gates='whole' uses every gate as it is. Got output_gate=True: leave it out.")
-        changes["output_gate"] = False
-    made = replace(PRESETS[rules], **changes)
-    if made.reference and (made.linearization != "bias_first" or made.output_gate == (made.gates == "whole")):
-        raise UsageError(
-            "bias='reference' takes the run on inputs of zero apart, which needs linearization='bias_first' and "
-            f"output_gate=True. Got linearization={made.linearization!r}, output_gate={made.output_gate}. Choose "
-            "another 'bias', such as 'in_span', or rules='murdoch2018' or 'gcd2019'."
-        )
-    return made
-
-
-def _shown(rules: Rules) -> str:
-    return (
-        f"bias={rules.bias!r}, interactions={rules.interactions!r}, linearization={rules.linearization!r}, "
-        f"output_gate={rules.output_gate}" + (", gates='whole'" if rules.gates == "whole" else "")
-    )
 
 
 def _steps(at: Steps, time: int) -> Int[Tensor, " step"]:

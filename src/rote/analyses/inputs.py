@@ -79,9 +79,7 @@ def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths:
         if checked is None
         else mask_of(checked, tokens.shape[1])
     )
-    if model.embedding is None:
-        return Inputs(None, tokens, checked, mask)
-    return Inputs(tokens, model.embed(tokens).detach(), checked, mask)
+    return Inputs(None if model.embedding is None else tokens, model.embed(tokens).detach(), checked, mask)
 
 
 def unpacked(tokens: Any, lengths: Any) -> tuple[Tensor, Any]:

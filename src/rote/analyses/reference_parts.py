@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from rote.analyses.propagation import ROWS, Question, States, in_double_precision
+from rote.analyses.propagation import ROWS
+from rote.analyses.span_question import Question, States, in_double_precision
 from rote.analyses.splitting import Number, Rules
 from rote.cells.arithmetic import Arithmetic, Arrangement, Function, NoTensor, Plain
 

@@ -21,6 +21,7 @@ from rote.cells.peephole_lstm import PeepholeLSTMCell
 from rote.cells.recurrent import Recurrent, Unrolled, mask_of, unroll
 from rote.cells.rg_lru import RGLRUCell
 from rote.cells.rwkv4 import RWKV4Cell
+from rote.cells.rwkv7 import RWKV7Cell
 from rote.cells.s6 import S6Cell
 from rote.cells.slstm import SLSTMCell
 from rote.cells.ssd import SSDCell
@@ -48,6 +49,7 @@ __all__ = [
     "Plain",
     "RGLRUCell",
     "RWKV4Cell",
+    "RWKV7Cell",
     "Recurrent",
     "S6Cell",
     "SLSTMCell",

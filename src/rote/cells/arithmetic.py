@@ -214,6 +214,13 @@ class Arithmetic(Protocol[V]):
             columns = self.product(self.arrange(share, repeated(shape.columns)), difference)
         return memory + self.outer(rows, columns, shape)
 
+    def replace(self, memory: V, kept: V, place: V, share: V, rows: V, columns: V, shape: Matrices) -> V:
+        """``kept * memory - share (place memory)^T + rows columns^T``, with a number for each head and row in ``kept``:
+        what the memory held at ``place`` is taken away at ``share``, and ``columns`` are written at ``rows``."""
+        gone = self.outer(share, self.read(place, memory, shape), shape)
+        left = self.product(self.arrange(kept, shape.from_rows), memory)
+        return left - gone + self.outer(rows, columns, shape)
+
     def convolve(self, newest: V, past: Sequence[V], weight: Tensor) -> V:
         """A causal convolution, one kernel for each unit: ``weight`` [unit, width] has its newest input last, ``past``
         is the inputs before, the newest of them first, which are states of the cell (``pushed``)."""

@@ -23,8 +23,6 @@ from rote.cells.cell import Cell, cells
 from rote.cells.over_time import ended
 from rote.errors import UsageError
 
-UNSEEN = -1e3  # what is added to the score of a step before the first one
-
 
 @cells.register("attention")
 class AttentionCell(Cell):
@@ -66,12 +64,17 @@ class AttentionCell(Cell):
         size = units // heads
         scores = a.arrange(a.product(a.arrange(a.whole(q), tiled(longest)), keys), summed(size))
         scores = a.scale(scores, 1 / math.sqrt(size)) + a.constant(self.weight_age.flatten(-2))
-        scores = scores + a.arrange(a.apply(_unseen, seen), repeated(heads))
-        shares = a.exp(scores - a.arrange(self._largest(a, scores), tiled(longest)))
-        total = a.arrange(a.reciprocal(a.arrange(shares, tiled(longest).transposed)), tiled(longest))
-        shares = a.gate("attention", a.product(total, shares))
-        y = a.arrange(a.product(a.arrange(shares, repeated(size)), values), tiled(longest).transposed)
+        y = self._mixed(a, scores, values, seen, size)
         return a.settle(a.linear(y, self.weight_out)), values, keys, seen
+
+    def _mixed(self, a: Arithmetic[V], scores: V, values: V, seen: V, size: int) -> V:
+        """The values, ``size`` units for each step and head, in the proportions that their scores give."""
+        every = tiled(self.longest)
+        scores = scores + a.arrange(a.apply(unseen, seen), repeated(self.heads))
+        shares = a.exp(scores - a.arrange(self._largest(a, scores), every))
+        total = a.arrange(a.reciprocal(a.arrange(shares, every.transposed)), every)
+        shares = a.gate("attention", a.product(total, shares))
+        return a.arrange(a.product(a.arrange(shares, repeated(size)), values), every.transposed)
 
     def _moved(self, a: Arithmetic[V], register: V, newest: V, size: int) -> V:
         """Without its oldest step, and with the newest behind the others."""
@@ -111,7 +114,7 @@ class AttentionCell(Cell):
         q, k, v = (part.unflatten(-1, (self.heads, size)).transpose(-2, -3) for part in (q, keys, values))
         ages = self.weight_age[..., age.clamp(0, self.longest - 1), :].movedim(-1, -3)  # [*replica, head, time, place]
         scores = q @ k.mT / math.sqrt(size) + (ages if ages.dim() == 3 else ages[:, None])
-        scores = scores + _unseen(seen).mT[..., None, :, :]
+        scores = scores + unseen(seen).mT[..., None, :, :]
         y = scores.masked_fill(~inside, -torch.inf).softmax(-1) @ v
         hidden = a.linear(y.transpose(-2, -3).flatten(-2).flatten(-3, -2), self.weight_out)
         return self._ended(hidden.view_as(projected[..., : self.hidden_size]), (values, keys, seen), start, mask)
@@ -129,5 +132,6 @@ class AttentionCell(Cell):
         return shown, (last, *(register.flatten(-2) for register in chosen))
 
 
-def _unseen(seen: Tensor) -> Tensor:
-    return UNSEEN * (1 - seen)
+def unseen(seen: Tensor) -> Tensor:
+    """What is added to the score of a step before the first one."""
+    return torch.finfo(seen.dtype).min / 4 * (1 - seen)

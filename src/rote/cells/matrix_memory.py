@@ -35,7 +35,7 @@ class Chunks:
 
     def read(self, queries: Float[Tensor, "*lead time unit"]) -> Float[Tensor, "*lead time column"]:
         """What each step's query finds behind the step."""
-        q = _by_chunk(queries, self.rows.shape[-4], self.rows.shape[-2])
+        q = by_chunk(queries, self.rows.shape[-4], self.rows.shape[-2])
         found = (q @ self.rows.mT * _left(self.logs)) @ self.columns + (q * self.logs.exp()[..., None]) @ self.begin
         return found.flatten(-3, -2)[..., : self.time, :].transpose(-3, -2).flatten(-2)
 
@@ -70,16 +70,16 @@ def write_over_time(
     """``kept``: a, 1 where it is None; ``share``: b of the delta rule, for which ``columns`` are v; else they are u."""
     time = rows.shape[-2]
     size = min(STEPS, time)
-    k, v = (_by_chunk(value, shape.heads, size) for value in (rows, columns))
+    k, v = (by_chunk(value, shape.heads, size) for value in (rows, columns))
     logs = torch.zeros_like(k[..., 0])
     if kept is not None:
         tiny = torch.finfo(kept.dtype).tiny
-        logs = _by_chunk(kept.clamp(min=tiny).log(), shape.heads, size)[..., 0].cumsum(-1)
+        logs = by_chunk(kept.clamp(min=tiny).log(), shape.heads, size)[..., 0].cumsum(-1)
     ahead = k * (logs[..., -1:] - logs).exp()[..., None]  # what is left of each key at the end of its chunk
     rest = logs[..., -1].exp()[..., None, None]
     answers = torch.zeros_like(k)
     if share is not None:
-        b = _by_chunk(share, shape.heads, size)
+        b = by_chunk(share, shape.heads, size)
         system = (b * (k @ k.mT) * _left(logs)).tril(-1)
         known = torch.cat([b * v, b * logs.exp()[..., None] * k], -1)
         solved = torch.linalg.solve_triangular(system, known, upper=False, unitriangular=True)
@@ -94,7 +94,7 @@ def write_over_time(
     return Chunks(k, v if share is None else torch.stack(written, -3), logs, torch.stack(begin, -3), time)
 
 
-def _by_chunk(values: Tensor, heads: int, size: int) -> Tensor:
+def by_chunk(values: Tensor, heads: int, size: int) -> Tensor:
     """[*lead, time, unit] as [*lead, head, chunk, step, unit of the head]; the last chunk is filled up with zeros."""
     lacking = -values.shape[-2] % size
     whole = pad(values, (0, 0, 0, lacking))

@@ -12,73 +12,20 @@ way: it goes step by step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.nn.functional import conv1d
 
-from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, NoTensor, Plain, check_elementwise
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, Plain, check_elementwise
 from rote.cells.cell import Cell
-from rote.cells.matrix_memory import Chunks, write_over_time
+from rote.cells.convolution import convolved
+from rote.cells.matrix_memory import write_over_time
+from rote.cells.replaced_memory import replace_over_time
 from rote.cells.scan import scan
+from rote.cells.series import LOST, Highest, Memory, Number, Series, Written, absent, multiplied, old_state, tensor
 
-Number = Tensor | float
-Made = tuple[Tensor, "Series"]  # what an operation was given, and what it gave
+Made = tuple[Tensor, Series]  # what an operation was given, and what it gave
 PRECISE = (torch.float32, torch.float64)
-
-
-@dataclass
-class Series(NoTensor):
-    """offset + the sum of slope * old state, at every step; ``lost`` where it is anything else."""
-
-    offset: Number
-    slopes: dict[int, Number] = field(default_factory=dict)
-    lost: bool = False
-    old: int | None = None  # the state that this is, as it was before the step
-
-    @property
-    def known(self) -> bool:
-        return isinstance(self.offset, Tensor) and not self.slopes and not self.lost
-
-    def __add__(self, other: Series) -> Series:
-        slopes = dict(self.slopes)
-        for state, slope in other.slopes.items():
-            slopes[state] = slopes[state] + slope if state in slopes else slope
-        return Series(_plus(self.offset, other.offset), slopes, self.lost or other.lost)
-
-    def __sub__(self, other: Series) -> Series:
-        return self + -other
-
-    def __neg__(self) -> Series:
-        return self.times(-1.0)
-
-    def __rsub__(self, one: float) -> Series:
-        return Series(one) + -self
-
-    def times(self, factor: Number) -> Series:
-        slopes = {state: _times(slope, factor) for state, slope in self.slopes.items()}
-        return Series(_times(self.offset, factor), slopes, self.lost)
-
-
-LOST = Series(0.0, lost=True)
-
-
-@dataclass
-class Memory(Series):
-    """A memory of matrices that is written at every step: to be read, and for nothing else."""
-
-    state: int = 0
-    chunks: Chunks | None = None
-
-
-@dataclass
-class Highest(Series):
-    """The larger of an old state plus something known, and something known: what is known, of a state of its own."""
-
-    state: int = 0
-    added: Number = 0.0
-    other: Tensor | None = None
 
 
 class OverTime(Arithmetic[Series]):
@@ -95,7 +42,7 @@ class OverTime(Arithmetic[Series]):
         if not value.known:
             self._place += 1
             return LOST
-        return self._once(_tensor(value), lambda given: self.plain.linear(given, weight))
+        return self._once(tensor(value), lambda given: self.plain.linear(given, weight))
 
     def _once(self, given: Tensor, make: Callable[[Tensor], Tensor]) -> Series:
         """What an earlier run of the step has made at this place, if it was given the same."""
@@ -111,18 +58,18 @@ class OverTime(Arithmetic[Series]):
         return value.times(self.plain.constant(weight) if isinstance(weight, Tensor) else weight)
 
     def pieces(self, value: Series, sizes: Sequence[int]) -> tuple[Series, ...]:
-        return tuple(map(Series, self.plain.pieces(_tensor(value), sizes))) if value.known else (LOST,) * len(sizes)
+        return tuple(map(Series, self.plain.pieces(tensor(value), sizes))) if value.known else (LOST,) * len(sizes)
 
     def join(self, values: Sequence[Series]) -> Series:
-        return Series(self.plain.join(list(map(_tensor, values)))) if all(value.known for value in values) else LOST
+        return Series(self.plain.join(list(map(tensor, values)))) if all(value.known for value in values) else LOST
 
     def arrange(self, value: Series, how: Arrangement) -> Series:
-        return Series(how.forward(_tensor(value))) if value.known else LOST
+        return Series(how.forward(tensor(value))) if value.known else LOST
 
     def apply(self, function: Function, value: Series, *weights: Tensor) -> Series:
         if not value.known:
             return LOST
-        given = _tensor(value)
+        given = tensor(value)
         return Series(check_elementwise(function, given, self.plain.apply(function, given, *weights)))
 
     def convolve(self, newest: Series, past: Sequence[Series], weight: Tensor) -> Series:
@@ -131,15 +78,11 @@ class OverTime(Arithmetic[Series]):
             self._place += 1
             return super().convolve(newest, past, weight)
         self.registers.append((chain, newest))
-        return self._once(_tensor(newest), lambda given: self._convolved(given, chain, weight))
+        return self._once(tensor(newest), lambda given: self._convolved(given, chain, weight))
 
     def _convolved(self, given: Tensor, chain: Sequence[int], weight: Tensor) -> Tensor:
         begin = torch.stack([self.starts[state] for state in reversed(chain)], -2)
-        series = torch.cat([begin, self.apart(given, begin[..., 0, :])], -2).mT  # [*lead, batch, unit, time]
-        units = series.movedim(-3, 0).flatten(1, -2)
-        kernels = weight.reshape(units.shape[1], 1, -1)
-        found = conv1d(units, kernels, groups=len(kernels)).unflatten(1, (*series.shape[:-3], series.shape[-2]))
-        return self._flat(found.movedim(0, -3).mT)
+        return self._flat(convolved(begin, self.apart(given, begin[..., 0, :]), weight))
 
     def product(self, gate: Series, source: Series) -> Series:
         known, other = (gate, source) if gate.known else (source, gate)
@@ -147,11 +90,11 @@ class OverTime(Arithmetic[Series]):
 
     def maximum(self, first: Series, second: Series) -> Series:
         if first.known and second.known:
-            return Series(torch.maximum(_tensor(first), _tensor(second)))
-        state = _old_state(first)
+            return Series(torch.maximum(tensor(first), tensor(second)))
+        state = old_state(first)
         if state is None or not second.known:
             return LOST
-        return Highest(0.0, lost=True, state=state, added=first.offset, other=_tensor(second))
+        return Highest(0.0, lost=True, state=state, added=first.offset, other=tensor(second))
 
     def write(
         self,
@@ -163,18 +106,36 @@ class OverTime(Arithmetic[Series]):
         *,
         share: Series | None = None,
     ) -> Series:
-        state, known = _old_state(memory), all(value is None or value.known for value in (kept, rows, columns, share))
-        if state is None or not known or not _absent(memory.offset):
+        state, known = old_state(memory), all(value is None or value.known for value in (kept, rows, columns, share))
+        if state is None or not known or not absent(memory.offset):
             return super().write(memory, kept, rows, columns, shape, share=share)
         start = self.starts[state]
-        k, v = (self.apart(_tensor(value), start) for value in (rows, columns))
-        a, b = (None if value is None else self.apart(_tensor(value), start) for value in (kept, share))
+        k, v = (self.apart(tensor(value), start) for value in (rows, columns))
+        a, b = (None if value is None else self.apart(tensor(value), start) for value in (kept, share))
         return Memory(0.0, lost=True, state=state, chunks=write_over_time(a, k, v, b, start, shape))
+
+    def replace(
+        self,
+        memory: Series,
+        kept: Series,
+        place: Series,
+        share: Series,
+        rows: Series,
+        columns: Series,
+        shape: Matrices,
+    ) -> Series:
+        state, values = old_state(memory), (kept, place, share, rows, columns)
+        if state is not None and absent(memory.offset) and all(value.known for value in values):
+            start = self.starts[state]
+            chunks = replace_over_time(*(self.apart(tensor(value), start) for value in values), start, shape)
+            if chunks is not None:
+                return Memory(0.0, lost=True, state=state, chunks=chunks)
+        return super().replace(memory, kept, place, share, rows, columns, shape)
 
     def read(self, rows: Series, memory: Series, shape: Matrices) -> Series:
         if not isinstance(memory, Memory) or not rows.known or memory.chunks is None:
             return super().read(rows, memory, shape)
-        return Series(self._flat(memory.chunks.read(self.apart(_tensor(rows), self.starts[memory.state]))))
+        return Series(self._flat(memory.chunks.read(self.apart(tensor(rows), self.starts[memory.state]))))
 
     def settle(self, value: Series) -> Series:
         if value.lost or len(value.slopes) != 1:
@@ -242,7 +203,7 @@ class OverTime(Arithmetic[Series]):
         return series.flatten(-3, -2)
 
 
-def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tensor]) -> list[Tensor | Chunks] | None:
+def run_over_time(cell: Cell, a: Plain, projected: Tensor, start: Sequence[Tensor]) -> list[Tensor | Written] | None:
     """Every state at every step, [*lead, batch, time, unit], from the projected inputs [*lead, batch, time, row]; None
     if this cell has to go step by step."""
     if cell.recurrent_matrix or not projected.shape[-2] or projected.dtype not in PRECISE:
@@ -272,7 +233,7 @@ def dry_step(cell: Cell) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
     start = cell.zero_state(1)
     given = Series(cell.project(start[0].new_zeros(1, cell.input_size)))
     new = cell.step(OverTime(Plain(), start, 1), given, tuple(map(Series, start)))
-    return start, [_tensor(value) for value in new]
+    return start, [tensor(value) for value in new]
 
 
 def hidden_over_time(
@@ -289,7 +250,7 @@ def hidden_over_time(
 
 
 def ended(
-    series: Sequence[Tensor | Chunks], mask: Tensor | None, start: Sequence[Tensor]
+    series: Sequence[Tensor | Written], mask: Tensor | None, start: Sequence[Tensor]
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """The first state at every step, zero where a row has ended; and all of them where each row ends."""
     hidden = series[0]
@@ -304,9 +265,9 @@ def ended(
     return hidden * mask[..., None], tuple(ends)
 
 
-def _behind(values: Tensor | Chunks, lengths: Tensor | None) -> Tensor:
+def _behind(values: Tensor | Written, lengths: Tensor | None) -> Tensor:
     """A state behind the last step, or behind as many as each row has."""
-    if isinstance(values, Chunks):
+    if not isinstance(values, Tensor):
         return values.at_end(lengths)
     if lengths is None:
         return values[..., -1, :]
@@ -325,7 +286,7 @@ def turned(values: Tensor, mask: Tensor | None) -> Tensor:
 
 def _known(run: OverTime, new: Sequence[Series], found: dict[int, Tensor]) -> dict[int, Tensor]:
     """The states that are known by now, with those that follow from others that are."""
-    known = {k: _tensor(value) for k, value in enumerate(new) if value.known} | found
+    known = {k: tensor(value) for k, value in enumerate(new) if value.known} | found
     for k, value in enumerate(new):
         if k not in known and isinstance(value, Highest) and value.state == k:
             known[k] = run.solve_highest(value)
@@ -338,8 +299,8 @@ def _known(run: OverTime, new: Sequence[Series], found: dict[int, Tensor]) -> di
             value = waiting.pop(k)
             total = Series(value.offset)
             for state, slope in value.slopes.items():
-                total = total + Series(_times(run.earlier(state, known[state]), slope))
-            known[k] = _tensor(total)
+                total = total + Series(multiplied(run.earlier(state, known[state]), slope))
+            known[k] = tensor(total)
     for re, im in zip(waiting, list(waiting)[1:], strict=False):
         turning = _turning(waiting[re].slopes, waiting[im].slopes, re, im)
         if turning is not None:
@@ -357,14 +318,6 @@ def _turning(first: dict[int, Number], second: dict[int, Number], re: int, im: i
     return None
 
 
-def _old_state(value: Series) -> int | None:
-    """Which state a value is the old one of, plus something known; None if it is anything else."""
-    if value.lost or len(value.slopes) != 1:
-        return None
-    ((state, slope),) = value.slopes.items()
-    return state if isinstance(slope, float) and slope == 1.0 else None
-
-
 def _pushed_on(run: OverTime, new: Sequence[Series]) -> bool:
     """Whether the states of every convolution are its inputs, each taking over from the one before it."""
     for chain, newest in run.registers:
@@ -372,26 +325,3 @@ def _pushed_on(run: OverTime, new: Sequence[Series]) -> bool:
         if new[chain[0]].offset is not newest.offset or behind != chain[:-1]:
             return False
     return True
-
-
-def _tensor(value: Series) -> Tensor:
-    assert isinstance(value.offset, Tensor)
-    return value.offset
-
-
-def _absent(number: Number) -> bool:
-    return isinstance(number, float) and number == 0.0
-
-
-def _plus(a: Number, b: Number) -> Number:
-    if _absent(a):
-        return b
-    return a if _absent(b) else a + b
-
-
-def _times(a: Number, b: Number) -> Number:
-    if _absent(a) or _absent(b):
-        return 0.0
-    if isinstance(a, float) and a == 1.0:
-        return b
-    return a if isinstance(b, float) and b == 1.0 else a * b

@@ -59,6 +59,11 @@ class S6Cell(Cell):
         self.state_names = ("hidden", "memory", *(f"past_{ago}" for ago in range(1, width)))
 
     @property
+    def _is_plain(self) -> bool:
+        kind = type(self)
+        return kind.step is S6Cell.step and kind.selected is S6Cell.selected
+
+    @property
     def inner(self) -> int:
         return EXPAND * self.hidden_size
 
@@ -88,7 +93,7 @@ class S6Cell(Cell):
             u = u + a.scale(earlier, self.weight_conv[..., -ago])
         u = a.silu(u)
         numbers, each, every = self.state_size, repeated(self.state_size), tiled(self.inner)
-        s, b, c = a.pieces(a.linear(u, self.weight_select), [self.rank, numbers, numbers])
+        s, b, c = self.selected(a, a.pieces(a.linear(u, self.weight_select), [self.rank, numbers, numbers]))
         p = a.linear(s, self.weight_step) + a.constant(self.bias_step)
         kept = a.gate("forget", a.whole(a.apply(decay, a.arrange(p, each), self.a_log.flatten(-2))))
         written = a.product(a.whole(a.arrange(b, every)), a.arrange(a.product(a.whole(a.softplus(p)), u), each))
@@ -97,10 +102,14 @@ class S6Cell(Cell):
         hidden = a.settle(a.linear(a.product(a.silu(a.readout_gate(z)), y), self.weight_out))
         return hidden, memory, *(x, *past)[: self.width - 1]
 
+    def selected(self, a: Arithmetic[V], values: tuple[V, ...]) -> tuple[V, ...]:
+        """s, B and C, as they are."""
+        return values
+
     def over_time(
         self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-        return run_s6(self, a, projected, start, mask) if type(self).step is S6Cell.step else None
+        return run_s6(self, a, projected, start, mask) if self._is_plain else None
 
     def initialize(self, how: Initialization) -> None:
         """The numbers of a unit fade at rates 1, 2, 3, ..., steps are 0.001 to 0.1 long (section 3.6)."""

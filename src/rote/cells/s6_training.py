@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import silu, softplus
 
 from rote.cells.arithmetic import Plain
+from rote.cells.convolution import convolved
 from rote.cells.selective_scan import selective_scan
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def run_s6(
     *lead, time, _ = projected.shape  # [*replica, batch]
     groups = lead[0] if len(lead) > 1 else 1
     x, z = projected.split(cell.inner, -1)
-    read = torch.cat([value[..., None, :] for value in reversed(start[2:])] + [x], -2)  # the last inputs, then all
-    u = silu(_convolved(cell, a, read, time))
+    begin = torch.stack(start[:1:-1], -2) if cell.width > 1 else x[..., :0, :]  # the last inputs, oldest first
+    u = silu(convolved(begin, x, cell.weight_conv).flatten(-3, -2) + a.constant(cell.bias_conv))
     s, b, c = a.linear(u, cell.weight_select).split([cell.rank, cell.state_size, cell.state_size], -1)
     length = softplus(a.linear(s, cell.weight_step) + a.constant(cell.bias_step))
     if mask is not None:  # nothing is kept less and nothing written where a row has ended
@@ -43,21 +44,15 @@ def run_s6(
     shown = silu(z.flatten(-3, -2)) * (y.reshape_as(u) + a.constant(cell.skip) * u)
     hidden = a.linear(shown, cell.weight_out).unflatten(-2, (lead[-1], time))
     ends = end.reshape_as(memory).mT.flatten(-2)
+    past = cell.width - 1
     if mask is None:
-        pasts = [read[..., time + place, :] for place in reversed(range(cell.width - 1))]
-        return hidden, (hidden[..., -1, :], ends, *pasts)
+        newest = torch.cat([begin, x[..., max(0, time - past) :, :]], -2)
+        return hidden, (hidden[..., -1, :], ends, *(newest[..., -ago, :] for ago in range(1, cell.width)))
+    read = torch.cat([begin, x], -2)
     lengths = mask.sum(-1)[..., None]
-    pasts = [_at(read, lengths + place) for place in reversed(range(cell.width - 1))]
+    pasts = [_at(read, lengths + place) for place in reversed(range(past))]
     last = torch.where(lengths > 0, _at(hidden, (lengths - 1).clamp(min=0)), start[0])
     return hidden * mask[..., None], (last, ends, *pasts)
-
-
-def _convolved(cell: S6Cell, a: Plain, read: Tensor, time: int) -> Tensor:
-    """[*replica, batch * time, unit]."""
-    total = a.constant(cell.bias_conv)
-    for place in range(cell.width):
-        total = total + a.scale(read[..., place : place + time, :].flatten(-3, -2), cell.weight_conv[..., place])
-    return total
 
 
 def _at(values: Tensor, steps: Tensor) -> Tensor:
