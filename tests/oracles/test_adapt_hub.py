@@ -2,145 +2,115 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from typing import Any
-
+import hub_models
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
+from hub_models import DRAWS, Lifted, drawn, model_of, tokens, transformers
+from torch import Tensor
 
 import rote
 from rote.errors import UsageError
+from rote.models import right_padded
 from rote.models.traced.build import TracedModel
 from rote.models.traced.own_forward import OwnForward
 from rote.testing import untouched
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import transformers
-
 pytestmark = pytest.mark.filterwarnings("ignore")
-transformers.logging.set_verbosity_error()
-WORDS = 20
-
-
-def config(kind: str, **options: Any) -> Any:
-    return getattr(transformers, f"{kind}Config")(vocab_size=WORDS, **options)
-
-
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2}
-MAKERS: dict[str, Callable[[], nn.Module]] = {
-    "mamba": lambda: transformers.MambaForCausalLM(config("Mamba", **SMALL, state_size=4)),
-    "mamba-deep": lambda: transformers.MambaForCausalLM(
-        config("Mamba", hidden_size=12, num_hidden_layers=3, state_size=3, conv_kernel=3, time_step_rank=2)
-    ),
-    "mamba2": lambda: transformers.Mamba2ForCausalLM(
-        config("Mamba2", **SMALL, state_size=4, num_heads=4, head_dim=8, n_groups=1, chunk_size=4)
-    ),
-    "rwkv": lambda: transformers.RwkvForCausalLM(config("Rwkv", **SMALL, intermediate_size=20, context_length=32)),
-    "rwkv-deep": lambda: transformers.RwkvForCausalLM(
-        config("Rwkv", hidden_size=10, num_hidden_layers=3, context_length=32, rescale_every=0)
-    ),
-    "xlstm": lambda: transformers.xLSTMForCausalLM(
-        config("xLSTM", hidden_size=128, num_hidden_layers=1, num_heads=2, chunk_size=8)
-    ),
-    "recurrent_gemma": lambda: transformers.RecurrentGemmaForCausalLM(
-        config(
-            "RecurrentGemma",
-            **SMALL,
-            block_types=("recurrent",),
-            intermediate_size=24,
-            num_attention_heads=2,
-            num_key_value_heads=1,
-            lru_width=16,
-            attention_window_size=8,
-        )
-    ),
-}
-OTHERS: dict[str, Callable[[], nn.Module]] = {
-    "falcon_mamba": lambda: transformers.FalconMambaForCausalLM(config("FalconMamba", **SMALL, state_size=4)),
-    "mamba2-groups": lambda: transformers.Mamba2ForCausalLM(
-        config("Mamba2", **SMALL, state_size=4, num_heads=4, head_dim=8, n_groups=2, chunk_size=4)
-    ),
-    "recurrent_gemma-attention": lambda: transformers.RecurrentGemmaForCausalLM(
-        config(
-            "RecurrentGemma", hidden_size=16, num_hidden_layers=3, intermediate_size=24, num_attention_heads=2,
-            num_key_value_heads=1, lru_width=16, attention_window_size=8,
-        )
-    ),
-    "qwen3_next": lambda: transformers.Qwen3NextForCausalLM(
-        config(
-            "Qwen3Next", **SMALL, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, head_dim=8,
-            linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=4, linear_value_head_dim=4,
-            num_experts=0, mlp_only_layers=[0, 1],
-        )
-    ),
-    "gpt2": lambda: transformers.GPT2LMHeadModel(config("GPT2", n_embd=16, n_layer=2, n_head=2, n_positions=32)),
-    "llama": lambda: transformers.LlamaForCausalLM(
-        config("Llama", **SMALL, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1)
-    ),
+OTHERS = {
+    "Mamba2": {**SMALL, "num_heads": 4, "head_dim": 8, "n_groups": 1, "time_step_limit": (0.1, 1.0)},
+    "Qwen3Next": {
+        **SMALL, "intermediate_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
+        "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 4, "linear_value_head_dim": 4,
+        "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 8,
+    },
+    "Llama": {
+        **SMALL, "intermediate_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1,
+        "max_position_embeddings": 8,
+        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 2.0},
+    },
+    "Mistral": {**SMALL, "intermediate_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1},
 }  # fmt: skip
+NO_MASK = ("Rwkv", "xLSTM", "RecurrentGemma")  # they read padding at the beginning as tokens
 
 
-def made(maker: Callable[[], nn.Module]) -> nn.Module:
-    torch.manual_seed(0)
-    model = maker()
-    with torch.no_grad():
-        for weight in model.parameters():  # biases and norms that are not 0 or 1
-            weight.add_(0.1 * torch.randn_like(weight))
-    return model
-
-
-def tokens(time: int = 7) -> Tensor:
-    return torch.randint(0, WORDS, (3, time), generator=torch.Generator().manual_seed(1))
-
-
-class Lifted(TorchFunctionMode):
-    """The modules' own casts to float32 do nothing in a model of float64."""
-
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__name__", "") == "float":
-            return args[0].double()
-        args = tuple(torch.float64 if arg is torch.float32 else arg for arg in args)
-        kwargs = {name: torch.float64 if value is torch.float32 else value for name, value in (kwargs or {}).items()}
-        return function(*args, **kwargs)
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_known_models_are_whole_and_give_the_same_logits(name: str) -> None:
-    model = made(MAKERS[name])
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("number", range(3))
+def test_known_models_are_whole_and_give_the_same_logits(kind: str, number: int) -> None:
+    model = drawn(kind, number)
     with untouched(model):
         adapted = rote.adapt(model, example=tokens())
     assert isinstance(adapted, TracedModel), adapted
-    other = tokens(11)
-    with torch.no_grad():
-        expected = model.eval()(other, use_cache=False).logits
-        torch.testing.assert_close(adapted.eval()(other), expected, atol=1e-4, rtol=1e-4)
+    for time in (1, 2, 11, 19):
+        with torch.no_grad():
+            expected = model(tokens(time), use_cache=False).logits
+            torch.testing.assert_close(adapted.eval()(tokens(time)), expected, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_with_their_casts_lifted_logits_gradients_and_parts_are_exact(name: str) -> None:
-    model = made(MAKERS[name]).double().eval()
-    given = tokens(5)
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("number", range(2))
+def test_with_their_casts_lifted_logits_gradients_and_parts_are_exact(kind: str, number: int) -> None:
+    model, given = drawn(kind, number).double(), tokens(5)
     with Lifted():
         adapted = rote.adapt(model, example=given)
         with torch.no_grad():
             expected = model(given, use_cache=False).logits
         through = rote.connectivity(model, given, causal=True).values
-    exact = 1e-6 if name == "xlstm" else 1e-9  # a state of it is made in float32
-    torch.testing.assert_close(rote.trace(adapted, given).logits, expected, atol=exact, rtol=exact)
+    torch.testing.assert_close(rote.trace(adapted, given).logits, expected, atol=1e-9, rtol=1e-9)
     reach = rote.connectivity(adapted, given)
-    torch.testing.assert_close(reach.values, through, atol=10 * exact, rtol=10 * exact)
+    torch.testing.assert_close(reach.values, through, atol=1e-8, rtol=1e-8)
     parts = rote.decompose(adapted, given, spans=[(1, 2), (0, 4)], gates="whole", bias="in_span")
     assert float(parts.error.max()) < 1e-9
     assert not parts.irrelevant[:, 1].any()
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_other_models_are_connected_through_their_own_forward(name: str) -> None:
-    model = made(OTHERS[name])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", DRAWS)
+def test_padding_on_either_side_changes_nothing_at_the_tokens(kind: str, side: str) -> None:
+    model, lengths = drawn(kind, 1), [7, 3, 5]
+    padded, mask = torch.zeros(3, 7, dtype=torch.int64), torch.zeros(3, 7, dtype=torch.int64)
+    for row, length in enumerate(lengths):
+        own = slice(7 - length, 7) if side == "left" else slice(0, length)
+        padded[row, own], mask[row, own] = tokens()[row, :length], 1
+    adapted = rote.adapt(model, example={"input_ids": padded, "attention_mask": mask})
+    moved, counted = right_padded(padded, mask)
+    assert counted.tolist() == lengths
+    ours = rote.trace(adapted, moved, lengths=counted).logits
+    for row, length in enumerate(lengths):
+        with torch.no_grad():
+            alone = model(tokens()[row : row + 1, :length], use_cache=False).logits[0]
+        torch.testing.assert_close(ours[row, :length], alone, atol=1e-4, rtol=1e-4)
+    if kind not in NO_MASK:
+        theirs = _masked(model, padded, mask)
+        for row, length in enumerate(lengths):
+            torch.testing.assert_close(ours[row, :length], theirs[row, mask[row] == 1], atol=1e-4, rtol=1e-4)
+
+
+def _masked(model: torch.nn.Module, padded: Tensor, mask: Tensor) -> Tensor:
+    """Their own logits with the mask; a transformer must also be told where each row begins."""
+    places = (mask.cumsum(1) - 1).clamp(min=0)
+    options = {} if type(model).__name__.endswith("MambaForCausalLM") or "Mamba" in type(model).__name__ else {
+        "position_ids": places
+    }  # fmt: skip
+    with torch.no_grad():
+        found: Tensor = model(input_ids=padded, attention_mask=mask, use_cache=False, **options).logits
+    return found
+
+
+def test_masks_with_holes_and_of_another_form_are_told_in_one_line() -> None:
+    with pytest.raises(UsageError, match=r"one after the other.*Row 1 has 101"):
+        right_padded(tokens(3)[:2], torch.tensor([[0, 1, 1], [1, 0, 1]]))
+    with pytest.raises(UsageError, match=r"at least one in each row. Row 0 has 000"):
+        right_padded(tokens(3)[:1], torch.zeros(1, 3))
+    with pytest.raises(UsageError, match=r"for each of the tokens \(3, 3\). Got \(3, 2\)"):
+        right_padded(tokens(3), torch.ones(3, 2))
+    with pytest.raises(UsageError, match=r"under 'input_ids'.*Got attention_mask"):
+        rote.adapt(drawn("Mamba", 0), example={"attention_mask": torch.ones(1, 3)})
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_models_are_connected_through_their_own_forward(kind: str) -> None:
+    model = model_of(kind, **OTHERS[kind])
     with untouched(model):
         adapted = rote.adapt(model, example=tokens())
         reach = rote.connectivity(adapted, tokens())
@@ -153,7 +123,7 @@ def test_other_models_are_connected_through_their_own_forward(name: str) -> None
 
 
 def test_rwkv_is_refused_before_it_divides_its_weights() -> None:
-    model = transformers.RwkvForCausalLM(config("Rwkv", hidden_size=8, num_hidden_layers=7, context_length=32))
+    model = model_of("Rwkv", hidden_size=8, num_hidden_layers=7, context_length=32)
     before = [weight.clone() for weight in model.parameters()]
     with pytest.raises(UsageError, match=r"model\.config.rescale_every = 0"):
         rote.adapt(model, example=tokens())
@@ -162,8 +132,16 @@ def test_rwkv_is_refused_before_it_divides_its_weights() -> None:
     assert isinstance(rote.adapt(model, example=tokens()), TracedModel)
 
 
+def test_a_model_without_values_is_told_in_one_line() -> None:
+    with torch.device("meta"):
+        model = transformers.MambaForCausalLM(transformers.MambaConfig(vocab_size=hub_models.WORDS, **SMALL))
+    with pytest.raises(UsageError, match=r"on the meta device: it has no values. Load the weights first"):
+        rote.adapt(model, example=tokens())
+
+
 def test_blocks_that_are_alike_are_one_line() -> None:
-    lines = repr(rote.adapt(made(MAKERS["mamba-deep"]), example=tokens())).splitlines()
+    model = model_of("Mamba", hidden_size=12, num_hidden_layers=3, state_size=3)
+    lines = repr(rote.adapt(model, example=tokens())).splitlines()
     assert [line.strip() for line in lines] == [
         "TracedModel(",
         "embedding: 20 symbols as vectors of 12",

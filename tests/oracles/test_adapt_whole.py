@@ -263,6 +263,48 @@ def test_bad_arguments_are_told() -> None:
         rote.adapt(recurrent=nn.GRU(3, 4), call=lambda m, x: m(x))
 
 
+class Rounded(nn.Identity):
+    """Changed by a little behind torch's back, as another way of computing would."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = x * 1.0
+        found.data.mul_(1 + self.share)
+        return found
+
+
+class Deep(nn.Module):
+    """Layers that make much of every difference if their weights are large."""
+
+    def __init__(self, gain: float, share: float) -> None:
+        super().__init__()
+        self.words, self.rounded = nn.Embedding(20, 24), Rounded(share)
+        self.layers = nn.ModuleList(nn.RNN(24, 24, batch_first=True) for _ in range(4))
+        with torch.no_grad():
+            for layer in self.layers:
+                layer.weight_hh_l0.mul_(gain)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        vectors = self.rounded(self.words(tokens))
+        for layer in self.layers:
+            vectors = layer(vectors)[0]
+        return vectors
+
+
+def test_rounding_of_a_model_that_makes_much_of_it_is_told_from_a_fault() -> None:
+    tokens = torch.randint(0, 20, (3, 14), generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    adapted = rote.adapt(Deep(7.0, 2e-7), example=tokens)
+    assert float(adapted.origin.split()[-1]) > 2e-5  # more than a calm model is allowed
+    for gain, share in ((7.0, 1e-3), (1.0, 3e-4)):
+        torch.manual_seed(0)
+        with pytest.raises(UsageError, match="does not compute what it does"):
+            rote.adapt(Deep(gain, share), example=tokens)
+
+
 @pytest.mark.filterwarnings("ignore")  # torch deprecates its quantization
 def test_a_quantized_model_is_refused() -> None:
     model = nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import rote
 from rote.cli import run_command
@@ -91,8 +92,10 @@ def test_the_explorer_takes_a_model_with_its_tokenizer_and_a_folder(folder: Path
 
 
 def test_what_is_not_whole_has_connectivity_but_no_explorer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = transformers.GPT2Config(vocab_size=40, n_embd=16, n_layer=1, n_head=2, n_positions=32)
-    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    sizes = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    transformers.MistralForCausalLM(
+        transformers.MistralConfig(vocab_size=40, **sizes, num_key_value_heads=1)
+    ).save_pretrained(tmp_path)
     assert isinstance(load_pretrained(tmp_path).model, OwnForward)
     with pytest.raises(UsageError, match="There is no tokenizer"):
         rote.explore(tmp_path)
@@ -124,4 +127,60 @@ def test_folders_that_cannot_be_opened_are_told_in_one_line(
     change(tmp_path)
     with pytest.raises(UsageError, match=told) as caught:
         load_pretrained(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def sharded(folder: Path, tmp_path: Path) -> Path:
+    transformers.MambaForCausalLM.from_pretrained(folder).save_pretrained(tmp_path, max_shard_size="8KB")
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
+    return tmp_path
+
+
+def test_weights_in_several_files_are_those_in_one(folder: Path, sharded: Path) -> None:
+    tokens = torch.tensor([[1, 5, 9, 30]])
+    expected, found = (rote.trace(load_pretrained(path).model, tokens).logits for path in (folder, sharded))
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)
+
+
+def _edit(path: Path, change: Any) -> None:
+    index = path / "model.safetensors.index.json"
+    known = json.loads(index.read_text())
+    change(known)
+    index.write_text(json.dumps(known))
+
+
+def _first(path: Path) -> Path:
+    return min(path.glob("model-*.safetensors"))
+
+
+def _without_a_weight(path: Path) -> None:
+    weights = load_file(_first(path))
+    name = next(name for name in weights if "embeddings" in name)
+    save_file({other: weight for other, weight in weights.items() if other != name}, _first(path), {"format": "pt"})
+    _edit(path, lambda known: known["weight_map"].pop(name))
+
+
+def _of_another_shape(path: Path) -> None:
+    weights = load_file(_first(path))
+    name = next(iter(weights))
+    save_file(weights | {name: torch.zeros(3)}, _first(path), {"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda path: _first(path).unlink(), "are in [0-9]+ files, and 'model-00001.* is missing"),
+        (lambda path: (path / "model.safetensors.index.json").write_text("[]"), "index.json' in .* cannot be read"),
+        (lambda path: _edit(path, lambda known: known["weight_map"].update(x="../x.safetensors")), "names '../x.saf"),
+        (lambda path: _edit(path, lambda known: known["weight_map"].update(x="x.bin")), "names 'x.bin', which is no"),
+        (lambda path: _first(path).write_bytes(b"broken"), "cannot be opened"),
+        (_without_a_weight, "is not whole: '.*' is not in its files"),
+        (_of_another_shape, "cannot be opened|has another shape in its files"),
+    ],
+)
+def test_several_files_that_are_not_whole_are_told_in_one_line(sharded: Path, change: Any, told: str) -> None:
+    change(sharded)
+    with pytest.raises(UsageError, match=told) as caught:
+        load_pretrained(sharded)
     assert "\n" not in str(caught.value)

@@ -106,7 +106,7 @@ class Explorer:
     def inline(self, view: str = "connectivity", *, height: int = 760, **options: Any) -> Inline:
         """A view on a text that a notebook shows where it is, and keeps: it works without the server.
 
-        - view: "connectivity", "autocomplete" or "decomposition".
+        - view: "connectivity", "autocomplete", "decomposition", "units", "lookup", "ledger" or "runs".
         - options: those of the view's address: text, models, at, norm, ... (models=["gru", "lstm@1200"]).
 
         >>> import rote

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rote.models.kneser_ney import KneserNey
     from rote.models.language_model import StackedLanguageModel
     from rote.models.mlp import StackedMLP
+    from rote.models.padding import right_padded
     from rote.models.pretrained import load_pretrained
     from rote.models.readout import Readout
     from rote.models.saved_autocomplete import autocomplete_record, load_autocomplete, save_autocomplete
@@ -75,6 +76,7 @@ __all__ = [
     "load_autocomplete",
     "load_characters",
     "load_pretrained",
+    "right_padded",
     "save_autocomplete",
 ]
 __getattr__ = lazily(
@@ -115,6 +117,7 @@ __getattr__ = lazily(
         "load_autocomplete": "saved_autocomplete",
         "load_characters": "saved_characters",
         "load_pretrained": "pretrained",
+        "right_padded": "padding",
         "save_autocomplete": "saved_autocomplete",
     },
 )

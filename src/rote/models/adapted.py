@@ -58,7 +58,8 @@ def adapt(
       its outputs are compared with the module's own at once: what does not agree is refused. What cannot be taken
       apart is looked at through its own forward, and says why.
     - example: what the module is called with, tokens [batch, time] or vectors [batch, time, input], or all of its
-      arguments, (tokens, lengths); by default tokens that are made from its embedding.
+      arguments, (tokens, lengths), or what a tokenizer of Hugging Face gives; by default tokens that are made from its
+      embedding.
     - call: how it is called, if not simply so: ``lambda model, tokens: model(tokens, None)[1]``.
 
     >>> import torch, rote

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safetensors import SafetensorError
+
 from rote.errors import UsageError
 from rote.models.subwords import Subwords, subwords_of
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from rote.models.traced.own_forward import OwnForward
 
 INSTALL = "pip install 'rote[hub]'"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,13 @@ def load_pretrained(folder: Path | str) -> Pretrained:
 
     here = {"local_files_only": True, "trust_remote_code": False}
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, **here
+        model, told = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **here
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         said = str(error).splitlines()
         raise UsageError(f"The model in {str(folder)!r} cannot be opened: {said[0] if said else error!r}") from error
+    _refuse_drawn(folder, told)
     if getattr(model.config, "rescale_every", 0):
         model.config.rescale_every = 0  # its weights are as they were saved: see rote.models.hub.rwkv
     vocabulary = _vocabulary(transformers, folder, here)
@@ -70,11 +74,42 @@ def _check(folder: Path) -> None:
         raise UsageError(f"The model in {str(folder)!r} needs code of its own (auto_map), which is not run.")
     if "quantization_config" in config:
         raise UsageError(f"The model in {str(folder)!r} is quantized. Save it without quantization.")
-    if not list(folder.glob("*.safetensors")):
+    if (folder / INDEX).is_file() and not (folder / WEIGHTS).is_file():
+        _check_index(folder)
+    elif not list(folder.glob("*.safetensors")):
         raise UsageError(
             f"There are no weights as safetensors in {str(folder)!r}; other files are not read, since reading them may "
             "run code. Save it again: model.save_pretrained(folder)."
         )
+
+
+def _check_index(folder: Path) -> None:
+    """Of weights in several files: all of them are there, and are safetensors."""
+    try:
+        files = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise UsageError(f"{INDEX!r} in {str(folder)!r} cannot be read: {error!r}.") from None
+    for name in sorted(map(str, files)):
+        if Path(name).name != name or not name.endswith(".safetensors"):
+            raise UsageError(
+                f"{INDEX!r} in {str(folder)!r} names {name!r}, which is no safetensors file of the folder."
+            )
+        if not (folder / name).is_file():
+            raise UsageError(
+                f"The weights in {str(folder)!r} are in {len(files)} files, and {name!r} is missing: copy it too."
+            )
+
+
+def _refuse_drawn(folder: Path, told: dict[str, Any]) -> None:
+    """Weights that the files do not have would have been drawn at random."""
+    for kind, what in (("missing_keys", "is not in its files"), ("mismatched_keys", "has another shape in its files")):
+        names = sorted(str(one[0] if isinstance(one, tuple) else one) for one in told.get(kind) or ())
+        if names:
+            more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+            raise UsageError(
+                f"The model in {str(folder)!r} is not whole: {names[0]!r} {what}{more}. Save it again: "
+                "model.save_pretrained(folder)."
+            )
 
 
 def _transformers() -> Any:

@@ -33,9 +33,10 @@ def known_cells(*names: str) -> None:
 
 
 def _cells() -> Registry[Any]:
-    # Those that a user has registered are known to the registry of the imported package only.
-    imported: Any = sys.modules.get("rote.cells")
-    return READ if imported is None else imported.cells
+    # Those that a user has registered are known to the registry of the imported package only. Another thread may be in
+    # the middle of importing it.
+    registry: Registry[Any] = getattr(sys.modules.get("rote.cells"), "cells", READ)
+    return registry
 
 
 @architectures.register("mlp")

@@ -1,4 +1,4 @@
-"""Mamba2ForCausalLM: its mixer is ``SSDCell``, with the same weights, where all heads are one group."""
+"""Mamba2ForCausalLM: its mixer is ``SSDCell``, with the same weights."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rote.models.traced.known_modules import known
 
 
 @known("transformers.models.mamba2.modeling_mamba2.Mamba2Mixer")
-def mamba2(mixer: Any) -> list[Cell] | None:
-    """Several groups are normed apart from each other there, and here all together; steps are not limited here."""
+def mamba2(mixer: Any, model: Any) -> list[Cell] | None:
+    """Where the length of its steps is not limited."""
     plain = not mixer.use_bias and mixer.conv1d.bias is not None and mixer.activation in ("silu", "swish")
     limited = tuple(mixer.time_step_limit) != (0.0, float("inf"))
-    if not plain or limited or mixer.n_groups > 1 or mixer.layer_norm_epsilon != EPS:
+    if not plain or limited or mixer.layer_norm_epsilon != EPS:
         return None
     if mixer.intermediate_size != EXPAND * mixer.hidden_size:
         return None
@@ -30,4 +30,5 @@ def mamba2(mixer: Any) -> list[Cell] | None:
         "weight_out": mixer.out_proj.weight,
     }
     sizes = {"state_size": mixer.ssm_state_size, "width": mixer.conv_kernel_size, "heads": mixer.num_heads}
+    sizes["groups"] = mixer.n_groups
     return [SSDCell(mixer.hidden_size, mixer.hidden_size, weights=weights, **sizes)]

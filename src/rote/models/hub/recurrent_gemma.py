@@ -2,7 +2,7 @@
 
 a = exp(-8 softplus(p) sigmoid(W_r u + b_r));  h' = a * h + sqrt(1 - a^2) * (sigmoid(W_i u + b_i) * u)
 
-The very first step is let in without the root. Blocks with attention are not taken apart.
+The very first step is let in without the root. Blocks with attention see the last steps only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torch import Tensor
 from rote.cells.arithmetic import Arithmetic, V, repeated
 from rote.cells.cell import Cell
 from rote.cells.rg_lru import decay, written_share
+from rote.models.hub.attention import grouped
 from rote.models.traced.known_modules import known
 
 
@@ -58,7 +59,7 @@ class GemmaCell(Cell):
 
 
 @known("transformers.models.recurrent_gemma.modeling_recurrent_gemma.RecurrentGemmaRglru")
-def recurrent_gemma(lru: Any) -> list[Cell]:
+def recurrent_gemma(lru: Any, model: Any) -> list[Cell]:
     units = len(lru.recurrent_param)
     weights = {
         "weight_input": lru.input_gate_weight.transpose(1, 2).reshape(units, -1).detach(),  # applied from the right
@@ -68,3 +69,9 @@ def recurrent_gemma(lru: Any) -> list[Cell]:
         "recurrent_param": lru.recurrent_param,
     }
     return [GemmaCell(units, units, biases="none", weights=weights, heads=lru.num_attention_heads)]
+
+
+@known("transformers.models.recurrent_gemma.modeling_recurrent_gemma.RecurrentGemmaAttention")
+def local_attention(attention: Any, model: Any) -> list[Cell] | None:
+    cell = grouped(attention, model, window=attention.sliding_window)
+    return None if cell is None else [cell]

@@ -11,7 +11,7 @@ from rote.models.traced.known_modules import known, trap
 
 
 @known("transformers.models.rwkv.modeling_rwkv.RwkvSelfAttention")
-def rwkv(mixing: Any) -> list[Cell] | None:
+def rwkv(mixing: Any, model: Any) -> list[Cell] | None:
     size = mixing.config.hidden_size
     if mixing.attention_hidden_size != size:
         return None

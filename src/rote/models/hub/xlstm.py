@@ -12,7 +12,7 @@ from rote.models.traced.known_modules import known
 
 
 @known("transformers.models.xlstm.modeling_xlstm.xLSTMLayer")
-def xlstm(layer: Any) -> list[Cell] | None:
+def xlstm(layer: Any, model: Any) -> list[Cell] | None:
     config = layer.config
     fits = not config.use_bias and config.gate_soft_cap == CAP and (config.eps, config.norm_eps) == (EPS, EPS)
     if not fits or layer.v_dim != config.hidden_size:

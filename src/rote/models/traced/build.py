@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from rote.cells.arithmetic import Plain
+from rote.cells.recurrent import Recurrent, States
 from rote.models.sequence import SequenceModel
 from rote.models.traced.graph import OPERATIONS, Node, memories_of
 from rote.models.traced.meaning import At, Lost, Scene, Series, Unclear, first_kept
-from rote.models.traced.stages import Program, Wire, stages_for
+from rote.models.traced.memories import Growing
+from rote.models.traced.stages import Program, Stage, Wire, stages_for
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -26,6 +29,7 @@ ENDINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "log_softmax": lambda logits: logits.log_softmax(-1),
     "sigmoid": torch.sigmoid,
 }
+FIRST = 8  # steps that attention has room for before it has read anything
 SHOWN = {
     "linear": "linear map", "norm": "norm", "product": "product", "mean": "mean of units", "scale": "scaled",
     "shift": "constant added", "add": "sum", "subtract": "difference", "join": "beside each other",
@@ -37,7 +41,7 @@ class TracedModel(SequenceModel):
     """A user's whole module in stages."""
 
     def __init__(self, parts: Parts, positions_for: Callable[[int], Tensor] | None) -> None:
-        super().__init__(parts.recurrent, parts.embedding, parts.readout)
+        super().__init__(parts.stages(FIRST), parts.embedding, parts.readout)
         self.parts, self._positions_for = parts, positions_for
         self._positions: dict[int, Tensor] = {}
 
@@ -51,7 +55,20 @@ class TracedModel(SequenceModel):
         """Whether the module gives the outputs of the last step alone."""
         return self.parts.last_only
 
+    def forward(
+        self, inputs: Tensor, *, lengths: Tensor | None = None, initial: States | None = None
+    ) -> Float[Tensor, "batch time output"]:
+        self._make_room(inputs.shape[1])
+        return super().forward(inputs, lengths=lengths, initial=initial)
+
+    def _make_room(self, time: int) -> None:
+        """Attention keeps every step that it sees: a longer text than all before needs layers with more room."""
+        kept = [cell.inner if isinstance(cell, Stage) else cell for cell in self.recurrent.all_cells()]
+        if any(isinstance(cell, Growing) and cell.for_steps(time) is not cell for cell in kept):
+            self.recurrent = self.parts.stages(1 << (time - 1).bit_length()).train(self.training)
+
     def embed(self, inputs: Tensor) -> Float[Tensor, "batch time input"]:
+        self._make_room(inputs.shape[1])
         vectors = super().embed(inputs)
         if self.embedding is None or self._positions_for is None:
             return vectors
@@ -72,7 +89,7 @@ class TracedModel(SequenceModel):
 class Parts:
     """What a ``TracedModel`` is made of."""
 
-    recurrent: Any
+    stages: Callable[[int], Recurrent]  # with room for so many steps
     embedding: nn.Embedding | None
     readout: nn.Module | None
     scale: Tensor | None  # of the embedding, before positions are added
@@ -120,11 +137,16 @@ def build(followed: Followed) -> Parts:
     readout: nn.Module | None = None
     if last.op == "linear":
         readout = _linear(last) if last is node else Tail(features, node)
-    recurrent = stages_for(features, leaf, scene.like)
+    stages = partial(_stages, features, leaf, scene.like)
     lines = _lines(scene, node, ending, isinstance(meaning, At))
-    return Parts(
-        recurrent, _embedding(scene), readout, scale, ending, isinstance(meaning, At), tuple(lines), meaning.axes
-    )
+    return Parts(stages, _embedding(scene), readout, scale, ending, isinstance(meaning, At), tuple(lines), meaning.axes)
+
+
+def _stages(wanted: Node, leaf: Node, like: Tensor, steps: int) -> Recurrent:
+    for memory in memories_of(wanted):
+        if isinstance(memory.cell, Growing):
+            memory.cell = memory.cell.for_steps(steps)
+    return stages_for(wanted, leaf, like)
 
 
 def _before_ending(node: Node) -> tuple[Node, str]:

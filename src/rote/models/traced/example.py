@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from rote.errors import UsageError
 from rote.models.inputs import WHOLE
+from rote.models.padding import right_padded
 from rote.models.readout import ROUNDING
 
 BATCH, TIME = 3, 7  # of an example made here
@@ -63,6 +65,8 @@ def example_of(module: nn.Module, example: Any) -> Example:
         count = min(len(table.weight) for table in tables[:1])
         tokens = torch.randint(1 if count > 1 else 0, count, (BATCH, TIME), generator=torch.Generator().manual_seed(0))
         return Example(tokens.to(tables[0].weight.device))
+    if isinstance(example, Mapping):
+        example = _encoded(example)
     values = tuple(example) if isinstance(example, tuple | list) else (example,)
     if not values or not isinstance(values[0], Tensor):
         raise UsageError(
@@ -84,6 +88,17 @@ def example_of(module: nn.Module, example: Any) -> Example:
             f"Got {inputs.shape[1]}."
         )
     return Example(inputs, values[1:])
+
+
+def _encoded(example: Mapping[str, Any]) -> Any:
+    """The tokens of what a tokenizer gives, with their padding behind them: what is causal does not see it there."""
+    tokens, mask = example.get("input_ids"), example.get("attention_mask")
+    if not isinstance(tokens, Tensor):
+        raise UsageError(
+            "'example' must have tokens as a tensor under 'input_ids', as tokenizer(texts, return_tensors=\"pt\") "
+            f"gives them. Got {', '.join(map(str, example)) or 'nothing'}."
+        )
+    return right_padded(tokens, mask)[0] if isinstance(mask, Tensor) else tokens
 
 
 def plain_rows(given: Example) -> Example:

@@ -126,12 +126,22 @@ def memories_of(node: Node) -> list[Node]:
     return found
 
 
-def bases_of(node: Node) -> list[Node]:
-    """The memories, and the input, that this node is computed from step by step."""
+def bases_of(node: Node, leaf: Node) -> list[Node]:
+    """The memories, and the input ``leaf``, that this node is computed from step by step."""
     found: list[Node] = []
-    for step in _steps(node, set()):
-        if step.is_memory or not step.inputs:
-            found.append(step)
+    seen: set[int] = set()
+
+    def visit(at: Node) -> None:
+        if id(at) in seen:
+            return
+        seen.add(id(at))
+        if at is leaf or at.is_memory or not at.inputs:
+            found.append(at)
+            return
+        for below in at.inputs:
+            visit(below)
+
+    visit(node)
     return found
 
 

@@ -1,10 +1,11 @@
 """Modules that are not looked into, because their cells are known: Rote's own layers, and those of other packages.
 
 A package's module is entered by its full name, in a file of ``rote.models.hub``, so that the package need not be
-imported. A reader gives the module's cells, or None where the module has an option that they do not have:
+imported. A reader gives the module's cells, or None where the module has an option that they do not have. It is given
+the whole model too, for what stands elsewhere in it:
 
     @known("transformers.models.mamba.modeling_mamba.MambaMixer")
-    def mamba(mixer): return [S6Cell(...)]
+    def mamba(mixer, model): return [S6Cell(...)]
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from torch import nn
 
 from rote.cells import Cell, Recurrent
 
-Reader = Callable[[Any], Sequence[Cell] | None]
+Reader = Callable[[Any, nn.Module], Sequence[Cell] | None]
 KNOWN: dict[str, Reader] = {}
 TRAPS: dict[str, Callable[[Any], None]] = {}
 PACKAGES = ("transformers",)
@@ -44,13 +45,13 @@ def trap(name: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     return enter
 
 
-def cells_in(module: nn.Module) -> Sequence[Cell] | None:
-    """The cells of a module by layer and direction; None for one that is to be followed inside."""
+def cells_in(module: nn.Module, model: nn.Module) -> Sequence[Cell] | None:
+    """The cells of a module of ``model`` by layer and direction; None for one that is to be followed inside."""
     if isinstance(module, Recurrent):
         return module.all_cells()
     reader = KNOWN.get(_name(module))
     with torch.no_grad():  # pieces of weights are seen as they are
-        return None if reader is None else reader(module)
+        return None if reader is None else reader(module, model)
 
 
 def refuse_traps(model: nn.Module) -> None:

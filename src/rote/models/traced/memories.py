@@ -5,10 +5,20 @@ At each step they have what the module would have read if the sequence ended the
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, V, repeated
 from rote.cells.cell import Cell
+
+
+class Growing(Cell):
+    """A cell whose states have room for a number of steps, and which can be made with room for more."""
+
+    @abstractmethod
+    def for_steps(self, steps: int) -> Growing:
+        """With the same weights and room for so many steps; itself if it has that."""
 
 
 class OverSteps(Cell):

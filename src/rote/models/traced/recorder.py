@@ -195,7 +195,7 @@ def follow(model: nn.Module, inputs: Tensor, call: Callable[[nn.Module, Tensor],
     names = {id(module): name for name, module in model.named_modules()}
     for original, made in twins.items():
         if original in names:
-            _watch(recorder, made, names[original])
+            _watch(recorder, made, names[original], twin)
     given = inputs.clone()
     if given.is_floating_point():
         scene.leaf = scene.node("input", (), given.shape[-1])
@@ -214,12 +214,12 @@ def follow(model: nn.Module, inputs: Tensor, call: Callable[[nn.Module, Tensor],
     return Followed(scene, output, None if isinstance(meaning, Tensor) else meaning, recorder.visits, recorder.ran)
 
 
-def _watch(recorder: Recorder, twin: nn.Module, name: str) -> None:
-    """Let a twin tell when it is called. It is ours: nothing is set on the user's module."""
+def _watch(recorder: Recorder, twin: nn.Module, name: str, whole: nn.Module) -> None:
+    """Let a twin, a part of ``whole``, tell when it is called. It is ours: nothing is set on the user's module."""
     if isinstance(twin, torch.jit.ScriptModule):
         return
     forward = twin.forward
-    known = cells_in(twin)
+    known = cells_in(twin, whole)
 
     @functools.wraps(forward)
     def watched(*args: Any, **options: Any) -> Any:

@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rote.cells.arithmetic import Arithmetic, V
+from rote.cells.arithmetic import Arithmetic, Plain, V
 from rote.cells.cell import Cell
 from rote.cells.fused import State
+from rote.cells.over_time import ended, hidden_over_time
 from rote.cells.recurrent import Recurrent
 from rote.errors import UsageError
 from rote.models.traced.graph import Node, bases_of, compute, memories_of, steps_of
@@ -144,6 +145,23 @@ class Stage(Cell):
             outputs.append(a.scale(before, 0.0))
         return (a.settle(outputs[0] if len(outputs) == 1 else a.join(outputs)), *others)
 
+    def over_time(
+        self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        """All else acts on each step by itself; where the memory can go over all steps at once, so can the stage."""
+        if self.inner is None or self.inner.recurrent_matrix or projected.dim() != 3:
+            return None
+        given, *values = self.program.run(a, a.scale(projected, self.ones))
+        before = (start[0][..., : self.own_size], *start[1:])
+        found = hidden_over_time(self.inner, a, self.inner.enter(a, given), before, mask)
+        if found is None:
+            return None
+        own, (_, *ends) = found
+        passed = [_cut(a, value, wire) for value, wire in zip(values, self.passed, strict=True)]
+        hidden = a.join([own, *passed, *([own.new_zeros(self._padded)] if self._padded else [])])
+        shown, (last,) = ended([hidden], mask, start[:1])
+        return shown, (last, *ends)
+
 
 def _cut(a: Arithmetic[V], value: V, wire: Wire) -> V:
     rest = wire.node.size - wire.start - wire.size
@@ -193,7 +211,7 @@ def stages_for(wanted: Node, leaf: Node, like: Tensor) -> Recurrent:
         last = index == len(plans) - 1
         later = [memory.inputs[0] for other in plans[index + 1 :] for memory in other] + [wanted]
         below = {id(wire.node) for wire in wires}
-        keep = _unique(base for node in later for base in bases_of(node) if id(base) in below) if not last else []
+        keep = _unique(base for node in later for base in bases_of(node, leaf) if id(base) in below) if not last else []
         keep = [node for node in keep if id(node) not in {id(memory) for memory in group}]
         passed = [Wire(node, 0, node.size) for node in ([wanted] if last and not group else keep)]
         wires = _layer(group, wires, passed, directions, like, made, starts)
