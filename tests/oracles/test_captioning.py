@@ -15,8 +15,7 @@ from rote.laboratory import Laboratory, studies
 from rote.models.captioner import StackedCaptioner
 from rote.models.settings import CaptionerConfig
 from rote.store import Store
-from rote.studies.foundations.captioning import CaptioningBaselines, CaptioningRecipe
-from rote.studies.foundations.captioning_tables import SHAPES
+from rote.studies.foundations.captioning import SHAPES, CaptioningBaselines, CaptioningRecipe
 from rote.studies.foundations.captioning_training import EVERY, CaptioningProgram, ended, nearest, say, scores
 from rote.studies.foundations.captioning_training import _numbers as numbers
 from rote.tasks.captions import DIGITS, PAD, WORDS, Captioned, CaptionsTask, captions, spoken

@@ -18,10 +18,10 @@ from rote.laboratory.perform import performer
 from rote.recipes.trained import recipe_of
 from rote.store import Column, Table
 from rote.studies.conduits import (
-    counting_tables,
+    counting,
     frequency_tables,
     predictability_tables,
-    procedure_tables,
+    procedure,
     rules_tables,
 )
 from rote.studies.conduits.counting import CountingConfig, CountingStudy
@@ -360,7 +360,7 @@ class TestClaims:
             return outcome(ProcedureStudy(), "conduit-procedure-slows", self.procedures(**epochs))
 
         assert verdict(same=2.0).said == "supported"
-        assert procedure_tables.delay(self.procedures(), "momentum and weight decay") == dict.fromkeys(range(5), 1.0)
+        assert procedure.delay(self.procedures(), "momentum and weight decay") == dict.fromkeys(range(5), 1.0)
         for name in ("momentum", "decay", "both"):
             assert verdict(**{name: 1.0}).outcome == "contradicted"  # as fast is not slower
         assert verdict(same=1.0).said.startswith("supported, but It is momentum that slows")
@@ -388,7 +388,7 @@ class TestSummary:
         assert list(rules_tables.learning_times(self.rows()).values()) == [2.0, None]
 
     def test_what_has_room_lies_between_chance_and_ceiling_and_neither_of_two_readings_is_favored(self) -> None:
-        room = counting_tables.has_room
+        room = counting.has_room
         for one, other, has in (
             (0.5, 0.5, True), (0.02, 0.02, False), (0.039, 0.039, False), (0.041, 0.041, True), (0.995, 0.995, False),
             (1 - 1e-9, 0.9, False), (0.999, 0.9, True), (1.0, 0.5, False),
@@ -408,7 +408,7 @@ class TestSummary:
             row(0, 0.02, 0.02, 0.02, 0.02), row(1, 0.3, 0.4, 0.5, 0.2), row(2, 0.8, 0.6, 0.9, 0.1),
             row(3, 1.0, 0.9999, 1.0, 0.0),
         ]  # fmt: skip
-        (found,) = counting_tables.counted(rows).records()
+        (found,) = counting.counted(rows).records()
         rise = (odds(0.4) - odds(0.3) + odds(0.6) - odds(0.8)) / 2
         assert found["points"] == 2
         assert found["rise"] == pytest.approx(rise)
@@ -418,7 +418,7 @@ class TestSummary:
 
     def test_a_procedure_has_learned_where_the_log_odds_pass_zero(self) -> None:
         def time(*values: float) -> float | None:
-            return procedure_tables._time([{"epoch": 0.5 * i, "open": value} for i, value in enumerate(values)], "open")
+            return procedure._time([{"epoch": 0.5 * i, "open": value} for i, value in enumerate(values)], "open")
 
         assert time(0.02, 0.2, 0.8, 0.9) == pytest.approx(0.75)  # log odds -a and a
         assert time(0.02, 0.1, 0.9**2 / (0.9**2 + 0.1**2)) == pytest.approx(0.5 + 0.5 / 3)  # -a and 2 a

@@ -11,8 +11,7 @@ import torch
 
 from rote.models import CNNConfig, TranslatorConfig
 from rote.studies.resistance.digits import DigitsRecipe
-from rote.studies.resistance.every_step import DigitsStepsRecipe, ScanStepsRecipe
-from rote.studies.resistance.every_step_tables import per_seed
+from rote.studies.resistance.every_step import DigitsStepsRecipe, ScanStepsRecipe, per_seed
 from rote.studies.resistance.scan import ScanRecipe
 from rote.studies.resistance.scan_tables import examples
 from rote.training import TrainingConfig

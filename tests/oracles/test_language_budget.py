@@ -10,8 +10,7 @@ from rote.errors import SettingError, UnknownNameError, UsageError
 from rote.laboratory import studies
 from rote.models import TextModelConfig
 from rote.store import Table
-from rote.studies.foundations.language_modeling import BudgetRecipe, LanguageConfig
-from rote.studies.foundations.language_tables import TRIALS, tuned_tables
+from rote.studies.foundations.language_modeling import TRIALS, BudgetRecipe, LanguageConfig, tuned_tables
 from rote.studies.foundations.text_training import largest_hidden, make_model
 from rote.tasks.text_tasks import LanguageTask
 

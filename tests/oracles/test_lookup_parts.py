@@ -16,7 +16,7 @@ from rote.laboratory.aggregate import joined
 from rote.models import EncoderDecoder, EncoderDecoderConfig
 from rote.recipes.job import TRAINING
 from rote.store import Table
-from rote.studies.realization import parts_tables as measure
+from rote.studies.realization import parts as measure
 from rote.studies.realization.parts import EXCHANGES, LookupPartsStudy
 from rote.studies.realization.retraining import PIECES
 from rote.studies.realization.surgery import LookupSurgeryStudy

@@ -13,9 +13,8 @@ from rote.claims import judge, measure
 from rote.models import EncoderDecoder, EncoderDecoderConfig
 from rote.studies.realization import readings_measures as measures
 from rote.studies.realization.inside_measures import InsideModel
-from rote.studies.realization.readings import LookupReadingsStudy
+from rote.studies.realization.readings import COLUMNS, LookupReadingsStudy, all_tables, run_tables
 from rote.studies.realization.readings_claims import CLAIMS
-from rote.studies.realization.readings_tables import COLUMNS, all_tables, run_tables
 from rote.tasks.lookup import LookupTask
 
 TASK, UNITS = LookupTask(longer=0), 40  # of which 5 % are two

@@ -11,8 +11,7 @@ from rote.claims import measure as measured_in
 from rote.errors import UsageError
 from rote.laboratory.aggregate import joined
 from rote.studies.realization.accuracy import LookupAccuracyStudy
-from rote.studies.realization.sizes import LookupSizesStudy
-from rote.studies.realization.sizes_tables import SHOWN, all_tables, run_table
+from rote.studies.realization.sizes import SHOWN, LookupSizesStudy, all_tables, run_table
 from rote.studies.realization.training import make_models
 
 

@@ -9,8 +9,7 @@ import torch
 from rote.models import LanguageModelConfig, StackedLanguageModel
 from rote.studies.matrix import matrix_training as looking
 from rote.studies.matrix.cued_tasks import RULES, TASKS, CuedTask, Examples
-from rote.studies.matrix.matrix import MatrixStudy
-from rote.studies.matrix.matrix_tables import MEASURES
+from rote.studies.matrix.matrix import MEASURES, MatrixStudy
 from rote.tasks.agreement import AgreementTask
 from rote.tasks.lookup import LookupTask
 

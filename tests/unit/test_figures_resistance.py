@@ -9,7 +9,7 @@ import pytest
 from rote.errors import UsageError
 from rote.figures import draw, spec
 from rote.store import Table
-from rote.studies.resistance.architecture_tables import all_tables as panel_tables
+from rote.studies.resistance.architecture import all_tables as panel_tables
 from rote.studies.resistance.information_tables import extended_network
 from rote.studies.resistance.solutions_tables import LANDSCAPE
 

@@ -38,6 +38,8 @@ class Source:
     name: str  # "resistance"
     title: str
     bibtex: str
+    question: str = ""  # what it asks, in one sentence
+    hero: str = ""  # the figure that a reader should see first: "plane-seeds", a study and its table
 
     @property
     def label(self) -> str:

@@ -6,23 +6,128 @@ rule by the published procedure, with each of the two, and with both.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from rote.claims import Assertion, Claim, above, at_most, measured
+from rote.claims import Assertion, Claim, NotMeasuredError, Tables, Values, above, at_most, measured
 from rote.config import above_zero, at_least, below_one
-from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory import Study, StudyConfig, aggregate, studies
+from rote.laboratory.aggregate import BAND, Row, grouped
 from rote.models import LanguageModelConfig
 from rote.recipes import Job, Trained, measurements
 from rote.recipes.recipe import Progress
-from rote.store import Run, Table
-from rote.studies.conduits import procedure_tables as measure
+from rote.store import Column, Run, Table
 from rote.studies.conduits import published
+from rote.studies.conduits import rules_tables as shared
 from rote.studies.conduits.frequency import SCALED
-from rote.studies.conduits.procedure_tables import BOTH, DECAY, MOMENTUM, PLAIN, SAME_STEP
 from rote.studies.conduits.rules import FIXED, Passes, RulesMeasurement, RulesRecipe, recurring
 from rote.tasks.rules import RulesTask
+
+PLAIN, MOMENTUM, DECAY = "as published", "momentum", "weight decay"
+BOTH, SAME_STEP = "momentum and weight decay", "momentum, same step"
+PROCEDURE = (
+    Column("learning_rate", role="label"),
+    Column("momentum", role="label"),
+    Column("weight_decay", role="label"),
+)
+NAME = Column("procedure", "by which networks were trained", "label")
+MEASURE = Column("measure", "what P(close) is computed from", "label")
+OVER_TRAINING = {"open": "open symbol", "own": "the whole network"}
+KEY = ("procedure", "seed")
+
+
+def all_tables(config: ProcedureConfig, measured: Mapping[str, Table]) -> list[Table]:
+    """The study's tables, from those of its measurements."""
+    named = {_key(vars(training)): name for name, training in config.procedures().items()}
+    rows = [{"procedure": named[_key(row)], **row} for row in measured["measures"].records()]
+    unseen = [row for row in rows if row["kind"] == "unseen"]
+    networks = _networks(config, unseen)
+    note = f"k = {config.length}, n = {config.rules}. {config.seeds} seeds of {config.model.cell}, unseen conduits."
+    return [
+        _outcome(networks, config.training.epochs, note),
+        Table.make(
+            "over-training", "P(close) over training", (NAME, shared.EPOCH, MEASURE, *BAND),
+            shared.bands(unseen, ("procedure", "epoch"), OVER_TRAINING), place="Section 3", figure="conduit-procedure",
+            details=True, note=f"Bands: 95 % intervals. {note}",
+        ),
+        networks,
+    ]  # fmt: skip
+
+
+def _key(values: Mapping[str, object]) -> tuple[object, ...]:
+    return tuple(values[column.name] for column in PROCEDURE)
+
+
+def _networks(config: ProcedureConfig, rows: list[Row]) -> Table:
+    """One row per network: at the end, and when it had learned the rule."""
+    ends = {
+        key: {
+            **group[-1], "learned": _time(group, "open"), "learned_own": _time(group, "own"),
+            **{name: shared.largest(group, name) for name in ("error", "growth")},
+        }
+        for key, group in grouped(rows, KEY).items()
+    }  # fmt: skip
+    columns = (
+        NAME, *PROCEDURE, *(Column(name, role="label") for name in ("seed", "epoch")),
+        *(Column(name) for name in ("open", "own", "loss")),
+        Column("learned", "epoch at which P(close) from the open symbol passes 1/2, between measured ones by log odds"),
+        Column("learned_own", "the same of the network's own P(close)"), shared.ERROR, shared.GROWTH,
+    )  # fmt: skip
+    order = list(config.procedures())
+    ordered = sorted(ends.values(), key=lambda row: (order.index(row["procedure"]), row["seed"]))
+    return Table.make("networks", "Every network", columns, ordered, details=True)
+
+
+def _time(rows: list[Row], name: str) -> float | None:
+    """The epoch at which P(close) passes one half, between two measured ones by its log odds: procedures that learn
+    within one interval of measurement are told apart."""
+    for one, other in itertools.pairwise(rows):
+        if one[name] <= shared.LEARNED < other[name]:
+            low, high = (shared.log_odds(row[name]) for row in (one, other))
+            passed = (shared.log_odds(shared.LEARNED) - low) / (high - low)
+            return float(one["epoch"] + passed * (other["epoch"] - one["epoch"]))
+    return None
+
+
+def _outcome(networks: Table, epochs: float, note: str) -> Table:
+    rows = []
+    for (name,), group in grouped(networks.records(), ("procedure",)).items():
+        opened, times = shared.band([row["open"] for row in group]), [row["learned"] for row in group]
+        rows.append(
+            {
+                "procedure": name, **{column.name: group[0][column.name] for column in PROCEDURE},
+                "seeds": opened["seeds"], "open": opened["mean"], "low": opened.get("low"), "high": opened.get("high"),
+                "own": shared.band([row["own"] for row in group])["mean"],
+                "learned": sum(time is not None for time in times), "epochs": aggregate.band(times)["mean"],
+            }
+        )  # fmt: skip
+    own, _, _, *learned = shared.OWN
+    columns = (NAME, *PROCEDURE, shared.SEEDS, *shared.OPEN, own, *learned)
+    title = f"How probable the close symbol is after {epochs:g} epochs, and when the rule was learned"
+    return Table.make("outcome", title, columns, rows, place="Section 3", note=note)
+
+
+def delay(tables: Tables, procedure: str) -> Values:
+    """log2 of the epochs that a procedure needs over those of the published one; infinite where one of them did not
+    learn the rule, no number where neither did."""
+    slow, plain = _times(tables, procedure), _times(tables, "as published")
+    return {seed: time - plain[seed] for seed, time in slow.items()}
+
+
+def learned(tables: Tables) -> Values:
+    """The share of training after which the published procedure has learned the rule; infinite where it has not."""
+    (epochs,) = {row["epoch"] for row in tables["networks"].records()}
+    return {seed: 2**time / epochs for seed, time in _times(tables, "as published").items()}
+
+
+def _times(tables: Tables, procedure: str) -> Values:
+    rows = tables["networks"].where(procedure=procedure).records()
+    if not rows:
+        raise NotMeasuredError(f"no network of the procedure {procedure!r}")
+    return {row["seed"]: math.inf if row["learned"] is None else math.log2(row["learned"]) for row in rows}
 
 
 @measurements.register("conduits-procedure")
@@ -37,9 +142,9 @@ class ProcedureMeasurement(RulesMeasurement):
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         (measures,) = (table for table in super().measure(trained, run, progress, device) if table.name == "measures")
         training = trained[0].recipe.training
-        labels = {column.name: getattr(training, column.name) for column in measure.PROCEDURE}
+        labels = {column.name: getattr(training, column.name) for column in PROCEDURE}
         rows = [{**labels, **row} for row in measures.records()]
-        return [Table.make(measures.name, measures.title, (*measure.PROCEDURE, *measures.columns), rows, details=True)]
+        return [Table.make(measures.name, measures.title, (*PROCEDURE, *measures.columns), rows, details=True)]
 
 
 @dataclass(frozen=True)
@@ -122,7 +227,7 @@ class ProcedureStudy(Study[ProcedureConfig]):
         return [config.reading.of(job) for recipe in recipes for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: ProcedureConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        return measure.all_tables(config, measured)
+        return all_tables(config, measured)
 
     claims = (
         Claim(
@@ -133,18 +238,18 @@ class ProcedureStudy(Study[ProcedureConfig]):
                 *(
                     Assertion(
                         f"log2 of the epochs needed, with {name} over the published procedure",
-                        measured(measure.delay, name), above(0),
+                        measured(delay, name), above(0),
                     )
                     for name in (MOMENTUM, DECAY, BOTH)
                 ),
                 Assertion(
                     "Share of training after which the published procedure has learned the rule",
-                    measured(measure.learned), at_most(1), role="condition",
+                    measured(learned), at_most(1), role="condition",
                 ),
                 Assertion(
                     "It is momentum that slows, not the larger step that it makes (the first with a learning rate that "
                     "is smaller by as much)",
-                    measured(measure.delay, SAME_STEP), above(0), role="rival",
+                    measured(delay, SAME_STEP), above(0), role="rival",
                 ),
             ),
             remark="Needed: P(close) from the open symbol passes 1/2, between two measured epochs where its log odds "

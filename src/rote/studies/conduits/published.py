@@ -12,6 +12,8 @@ SOURCE = Source(
   note   = {Anonymous submission},
   year   = {2019}
 }""",
+    question="Does a long dependency have to be learned through what stands between its ends?",
+    hero="conduit-frequency-figure-1",
 )
 
 TOKENS, VOCABULARY = 1_000_000, 1000  # section 4

@@ -19,7 +19,7 @@ from rote.court.scores import per_string
 from rote.models.fitting import fitted
 from rote.models.sequence import SequenceModel
 from rote.store import Table
-from rote.studies.court.court_tables import METHODS, networks_table
+from rote.studies.court.court import METHODS, networks_table
 from rote.training import Program
 
 if TYPE_CHECKING:

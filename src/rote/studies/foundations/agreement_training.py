@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rote.models import KneserNey
 from rote.store import Table
-from rote.studies.foundations.agreement_tables import ACCURACY, CURVE
+from rote.studies.foundations.agreement import ACCURACY, CURVE
 from rote.studies.foundations.sentence_models import Population, after, larger, stacked
 from rote.tasks.agreement import AgreementTask, Items
 

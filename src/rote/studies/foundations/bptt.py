@@ -15,19 +15,34 @@ from rote.claims.claim import Role
 from rote.config import at_least
 from rote.errors import SettingError
 from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory.aggregate import BAND, bands, grouped
 from rote.laboratory.study import CELLS_DECIDE
 from rote.models import LanguageModelConfig
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
-from rote.store import Run, Table
+from rote.store import Column, Run, Table
 from rote.studies.foundations import published
-from rote.studies.foundations.bptt_tables import all_tables
 from rote.training import TrainingConfig
 
 CELLS = ("elman", "lstm", "gru")
 GATED = CELLS[1:]
 NETWORKS = ("untrained", "trained")
 LEARNED = 0.9  # share of sequences whose first symbol is recalled
+CELL = Column("cell", "recurrent unit", "label")
+NETWORK = Column("network", "before or after training", "label")
+DISTANCE = Column("distance", "steps back from the loss", "label")
+LABELS = (CELL, NETWORK, Column("seed", "random seed of network and sequences", "label"))
+TERM = (DISTANCE, Column("log_norm", "log10 of the norm over that of the nearest term"))
+MEASURED = (
+    Column("decay", "change of log10 of a term's norm for each step back, least squares"),
+    Column("farthest", "log10 of the norm of the farthest term over that of the nearest"),
+    Column("right", "share of sequences whose first symbol is recalled at the end"),
+    Column("sum_error", "log10 of the relative difference between the summed terms and the gradient"),
+    Column("without_nearest", "log10 of the same if the nearest term is left out of the sum"),
+    Column("engines", "log10 of the largest difference between the terms of chalk and those of torch"),
+    Column("states", "log10 of the largest difference between the states of chalk's cell and torch's"),
+    Column("derivative", "the same between chalk's gradients and finite differences, a small network"),
+)
 
 
 def small_model() -> LanguageModelConfig:
@@ -160,7 +175,17 @@ class BpttStudy(Study[BpttConfig]):
         return [measurement.of(job) for recipe in recipes for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: BpttConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        return all_tables(measured, f"{config.time} steps, {config.sequences} sequences, {config.seeds} seeds.")
+        note = f"{config.time} steps, {config.sequences} sequences, {config.seeds} seeds."
+        return [
+            _outcome(measured["seeds"], note),
+            Table.make(
+                "terms", "Terms of the gradient by distance", (CELL, NETWORK, DISTANCE, *BAND),
+                bands(measured["terms"].records(), ("cell", "network", "distance"), "log_norm"),
+                place="Training: BPTT", figure="bptt-terms", details=True,
+                note=f"log10 of the norm over that of the nearest term. Bands: 95 % intervals. {note}",
+            ),
+            measured["seeds"],
+        ]  # fmt: skip
 
     claims = (
         Claim(
@@ -228,3 +253,15 @@ class BpttStudy(Study[BpttConfig]):
             f"Trained: the first symbol is recalled in more than {LEARNED:.0%} of the sequences.",
         ),
     )  # fmt: skip
+
+
+def _outcome(table: Table, note: str) -> Table:
+    rows = [
+        {
+            "cell": cell, "network": network, "seeds": len(group),
+            **{column.name: bands(group, (), column.name)[0]["mean"] for column in MEASURED},
+        }
+        for (cell, network), group in grouped(table.records(), ("cell", "network")).items()
+    ]  # fmt: skip
+    columns = (CELL, NETWORK, Column("seeds", "networks", "label"), *MEASURED)
+    return Table.make("outcome", "Terms of the gradient", columns, rows, note=f"Means over seeds. {note}")

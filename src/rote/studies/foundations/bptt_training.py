@@ -19,7 +19,7 @@ from rote.models import StackedLanguageModel
 from rote.models.fitting import fitted
 from rote.models.sequence import SequenceModel
 from rote.store import Table
-from rote.studies.foundations.bptt_tables import LABELS, MEASURED, TERM
+from rote.studies.foundations.bptt import LABELS, MEASURED, TERM
 from rote.training import Program, choose_device
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from rote.models.captioner import StackedCaptioner, fixed_output
 from rote.models.fitting import fitted
 from rote.store import Table
-from rote.studies.foundations.captioning_tables import ANSWERS, EXAMPLES, NEAREST, SAID
+from rote.studies.foundations.captioning import ANSWERS, EXAMPLES, NEAREST, SAID
 from rote.tasks.captions import END, LONGEST, PAD, WORDS, Captioned, CaptionsTask, Which, captions, spoken
 from rote.tasks.digits import CLASSES, DigitImages
 from rote.tasks.mnist import Digits, load_digits

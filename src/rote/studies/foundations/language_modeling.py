@@ -11,12 +11,12 @@ from rote.claims.claim import Role
 from rote.config import above_zero, at_least, not_empty
 from rote.errors import SettingError, UnknownNameError
 from rote.laboratory import studies
+from rote.laboratory.aggregate import Row, band, grouped, interval_columns
 from rote.models import TextModelConfig
 from rote.recipes import Job, Measurement, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
-from rote.store import Run, Table
+from rote.store import Column, Run, Table
 from rote.studies.foundations import published
-from rote.studies.foundations.language_tables import tuned_tables
 from rote.studies.foundations.text_study import (
     DEVIATIONS,
     TextBaselines,
@@ -27,6 +27,18 @@ from rote.studies.foundations.text_study import (
 )
 from rote.studies.foundations.text_tables import over_baseline
 from rote.tasks.text_tasks import Kind, LanguageTask
+
+NETWORK = Column("network", "feed-forward (window), or recurrent unit", "label")
+RATE = Column("rate", "learning rate", "label")
+SEED = Column("seed", "random seed", "label")
+REACHED = (
+    Column("parameters", "trained numbers"),
+    Column("loss", "lowest cross entropy on dev, nats"),
+    Column("dev", "perplexity there, dev"),
+    Column("test", "perplexity there, test"),
+    Column("epoch", "passes over the training data until then"),
+)
+TRIALS = (NETWORK, RATE, SEED, *REACHED)
 
 
 @recipes.register("language-modeling")
@@ -227,3 +239,41 @@ class LanguageStudy(TextStudy[LanguageConfig]):
             "networks are compared of which some have learned for too short a time.",
         ),
     )  # fmt: skip
+
+
+def tuned_tables(config: LanguageConfig, trials: Table | None, note: str) -> list[Table]:
+    """Of each network and seed the learning rate that is best on dev; none without trials."""
+    if trials is None:
+        return []
+    best: list[Row] = [
+        min(group, key=lambda row: row["loss"]) for group in grouped(trials.records(), ("network", "seed")).values()
+    ]
+    told = (
+        f"At most {config.budget} parameters each, learning rates {', '.join(f'{rate:g}' for rate in config.rates)} "
+        f"to choose from on dev, {config.tuned_epochs:g} epochs. {note}"
+    )
+    columns = (NETWORK, SEED, Column("rate", "learning rate that is best on dev"), *REACHED)
+    return [
+        _outcome(best, told),
+        Table.make("tuned-networks", "Every network with one budget", columns, best, details=True, note=told),
+        Table.make("trials", "Every trial", TRIALS, trials.records(), details=True, note=told),
+    ]
+
+
+def _outcome(best: list[Row], note: str) -> Table:
+    rows: list[Row] = []
+    for (network,), group in grouped(best, ("network",)).items():
+        means = {name: band([row[name] for row in group])["mean"] for name in ("dev", "epoch")}
+        rates = [row["rate"] for row in group]
+        test = band([row["test"] for row in group])
+        chosen = ", ".join(f"{rate:g}: {rates.count(rate)}" for rate in sorted(set(rates)))
+        labels = {"network": network, "parameters": group[0]["parameters"], "rates": chosen}
+        rows.append({**labels, **test, "test": test["mean"], **means})
+    columns = (
+        NETWORK, Column("seeds", "networks", "label"), Column("parameters", "trained numbers", "label"),
+        Column("dev", "perplexity, dev"), Column("test", "perplexity, test"), *interval_columns(),
+        Column("rates", "learning rates that dev chose, and in how many seeds", "label"),
+        Column("epoch", "mean epoch of the lowest loss on dev"),
+    )  # fmt: skip
+    title = "One budget of parameters and trials: perplexity"
+    return Table.make("tuned", title, columns, rows, place="RNNs: high-level", note=note)

@@ -15,15 +15,15 @@ from rote.claims import Assertion, Claim, PerSeed, above, column, measured
 from rote.claims.claim import Role
 from rote.config import at_least
 from rote.laboratory import Study, StudyConfig, studies
+from rote.laboratory.aggregate import BAND, Row, band, bands, grouped, interval_columns
 from rote.laboratory.study import CELLS_DECIDE
 from rote.models import TextModelConfig
 from rote.models.settings import known_cells
 from rote.recipes import Job, Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
-from rote.store import Run, Table
+from rote.store import Column, Run, Table
 from rote.studies.foundations import published
 from rote.studies.foundations.classification import ClassificationBaselines
-from rote.studies.foundations.padding_tables import MAJORITY, READINGS, all_tables
 from rote.studies.foundations.text_study import FIXED, LAST_ARE_GONE, TextTraining, generated
 from rote.studies.foundations.text_tables import over_baseline
 from rote.tasks.text_tasks import ClassificationTask
@@ -40,6 +40,34 @@ ONE_LAYER = [
     f"model.{name}"
     for name in ("layers", "bidirectional", "word_dropout", "embedding_dropout", "layer_dropout", "output_dropout")
 ]
+MAJORITY = "majority"
+READINGS = {
+    "true": "the last state of each text",
+    "column": "output[:, -1]: the last column, behind the padding",
+    "packed": "output[:, -1] of packed output: zero but for the longest texts",
+    "equal": "output[:, -1] of batches whose texts have one length",
+}
+LABELS = (
+    Column("cell", "recurrent unit", "label"),
+    Column("reading", "which state the classifier reads", "label"),
+    Column("seed", "random seed", "label"),
+)
+CURVES = (
+    *LABELS,
+    Column("epoch", "passes over the training data", "label"),
+    Column("loss", "cross entropy on dev, nats"),
+    Column("dev", "share of texts that are right, dev"),
+    Column("test", "share of texts that are right, test"),
+)
+COMPARED = (
+    Column("cell", "recurrent unit", "label"),
+    Column("seed", "random seed", "label"),
+    Column("forward", "forward states at real words, largest difference to the packed run"),
+    Column("backward", "backward states at real words, likewise"),
+    Column("final_forward", "final state of the forward direction"),
+    Column("final_backward", "final state of the backward direction"),
+    Column("unpadded", "largest of the four where all texts have one length"),
+)
 
 
 def model() -> TextModelConfig:
@@ -198,7 +226,28 @@ class PaddingStudy(Study[PaddingConfig]):
         ]
 
     def tables(self, config: PaddingConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        return all_tables(measured)
+        curves, counted, compared = measured["curves"], measured["baselines"], measured["directions"]
+        (majority,) = counted.where(model=MAJORITY).records()
+        rows = curves.records()
+        networks: list[Row] = []
+        for (cell, reading, seed), mine in grouped(rows, ("cell", "reading", "seed")).items():
+            best = min(mine, key=lambda row: row["loss"])
+            labels = {"cell": cell, "reading": reading, "seed": seed}
+            networks.append({**labels, "dev": best["dev"], "test": best["test"], "best_epoch": best["epoch"]})
+        columns = (
+            *LABELS,
+            *CURVES[-2:],
+            Column("best_epoch", "epoch of the lowest loss on dev, whose weights are used"),
+        )
+        return [
+            _outcome(networks, majority, counted.note),
+            Table.make(
+                "directions", "Bidirectional networks without lengths", COMPARED, compared.records(), place="Exact"
+            ),
+            _over_training(rows, majority, counted.note),
+            Table.make("networks", "Every network", columns, networks, details=True, note=counted.note),
+            Table.make("curves", "Every network over training", CURVES, rows, details=True),
+        ]
 
     claims = (
         Claim(
@@ -246,4 +295,39 @@ class PaddingStudy(Study[PaddingConfig]):
             remark="A property of the program. Networks with torch's initial weights, float64, padding with the "
             "vector 0: the biases act on it.",
         ),
+    )  # fmt: skip
+
+
+def _outcome(networks: list[Row], majority: Row, note: str) -> Table:
+    rows: list[Row] = [{"reading": MAJORITY, "about": "the most frequent class", "test": majority["test"]}]
+    for (cell, reading), mine in grouped(networks, ("cell", "reading")).items():
+        labels = {"cell": cell, "reading": reading, "about": READINGS[reading]}
+        test = band([row["test"] for row in mine])
+        rows.append({**labels, **test, "seeds": len(mine), "test": test["mean"]})
+    columns = (
+        *LABELS[:2],
+        Column("about", "the same in words", "label"),
+        Column("seeds", "networks trained", "label"),
+        Column("test", "share of texts that are right, test"),
+        *interval_columns(),
+    )
+    return Table.make("outcome", "State that is read", columns, rows, place="Padding and Masking", note=note)
+
+
+def _over_training(curves: list[Row], majority: Row, note: str) -> Table:
+    rows = [
+        {"panel": cell, "model": reading, "epoch": epoch, **rest}
+        for cell, reading, epoch, rest in (
+            (row.pop("cell"), row.pop("reading"), row.pop("epoch"), row)
+            for row in bands(curves, ("cell", "reading", "epoch"), "dev")
+        )
+    ]
+    columns = (
+        Column("panel", "recurrent unit", "label"), Column("model", "which state the classifier reads", "label"),
+        CURVES[3], *BAND,
+    )  # fmt: skip
+    return Table.make(
+        "training", "Over training: share of texts that are right, dev", columns, rows, figure="text-training",
+        details=True, note=note,
+        options={"measure": "share of texts that are right, dev", "baselines": {MAJORITY: majority["dev"]}},
     )  # fmt: skip

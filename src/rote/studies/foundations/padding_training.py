@@ -21,7 +21,7 @@ from rote.models.packed_pairs import gather, run_ragged
 from rote.models.sequence import linear_of
 from rote.recipes import Network
 from rote.store import Run, Table
-from rote.studies.foundations.padding_tables import COMPARED, CURVES
+from rote.studies.foundations.padding import COMPARED, CURVES
 from rote.tasks.shuffling import ShuffledBatches
 from rote.tasks.text import PADDING, Numbers, mask_of
 from rote.tasks.text_tasks import Corpus, Part

@@ -26,6 +26,8 @@ SOURCE = Source(
   pages   = {179--211},
   year    = {1990}
 }""",
+    question="What can a simple recurrent network find in a sequence, and what becomes of distance?",
+    hero="elman-words-steps",
 )
 
 # Elman 1990: sizes of the four simulations.

@@ -19,7 +19,7 @@ from rote.models import TextModel, TextModelConfig, WindowModel, WordAverage
 from rote.models.fitting import fitted
 from rote.recipes import Network
 from rote.store import Run, Table
-from rote.studies.foundations.language_tables import TRIALS
+from rote.studies.foundations.language_modeling import TRIALS
 from rote.studies.foundations.sentences import spelled
 from rote.studies.foundations.text_tables import curve_columns
 from rote.tasks.text import UNKNOWN, Numbers, Ragged, batches, pad

@@ -8,21 +8,79 @@ from typing import ClassVar
 
 from rote.claims import Claim, Source
 from rote.config import at_least, not_empty
+from rote.laboratory.aggregate import BAND, bands
 from rote.laboratory.study import CELLS_DECIDE, Study, StudyConfig, studies
 from rote.models import LanguageModelConfig
 from rote.models.settings import known_cells
 from rote.recipes import Job, Measurement, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
-from rote.store import Run, Table
+from rote.store import Column, Run, Table
 from rote.studies.foundations.sentences import Batches, SentenceRecipe
 from rote.studies.matrix.cued_tasks import TASKS, CuedTask
-from rote.studies.matrix.matrix_tables import all_tables
 from rote.training import TrainingConfig
 
-SOURCE = Source("100", "across", "Across the sources", "")
+Values = dict[str, float | None]
+# What each measure says: of composing, of learning by rote, or of neither by itself.
+MEASURES: dict[str, tuple[str, str]] = {
+    "behavior, new": ("composes", "skill on new questions: right answers beyond chance"),
+    "decomposition, cue": ("composes", "the same skill of what the state owes to the cue alone"),
+    "connectivity, cue": ("composes", "share of the answer's gradient that goes to the cue, new questions"),
+    "functional groups, read": (
+        "composes",
+        "accuracy of a linear classifier of what the cue decides, from few units",
+    ),
+    "behavior, known minus new": ("by rote", "skill that is lost where the surroundings are new"),
+    "decomposition, rest": ("by rote", "skill of what the state owes to everything but the cue, known questions"),
+    "connectivity, rest": ("by rote", "share of the gradient that goes elsewhere, known questions"),
+    "interdependence": (
+        "by rote",
+        "share of what cue and later symbols do that they only do together",
+    ),
+    "functional groups, units": ("by rote", "share of the units that the classifier needs"),
+    "gates": ("neither", "share of steps at which a gate is nearly shut or open; none for the simple unit"),
+    "gradient flow": ("neither", "log10 of the product of step Jacobians from the cue to the answer"),
+}
+LABELS = (Column("task", role="label"), Column("cell", "recurrent unit", "label"))
+MEASURE = (
+    Column("says", "high values speak for", "label"),
+    Column("measure", role="label"),
+    Column("about", role="label"),
+)
+SEED = Column("seed", "random seed of sentences and network", "label")
+ABOUT = (
+    "Skill and shares are between 0 and 1 (skill below 0: worse than guessing). The cue is what decides the answer; "
+    "the rest of a sentence does not."
+)
+
+
+def networks_table(task: str, cell: str, seeds: Sequence[int], answers: Sequence[Values]) -> Table:
+    """Every measure of the networks of a task and cell."""
+    rows = [
+        {"task": task, "cell": cell, "seed": seed, "measure": measure, "value": values[measure]}
+        for seed, values in zip(seeds, answers, strict=True)
+        for measure in MEASURES
+    ]
+    columns = (*LABELS, SEED, MEASURE[1], Column("value"))
+    return Table.make("seeds", "Every measure of every network", columns, rows, details=True)
+
+
+def all_tables(measured: Mapping[str, Table]) -> list[Table]:
+    """The matrix, a mean over seeds for every task, cell and measure; and every network."""
+    seeds = measured["seeds"]
+    place = {measure: number for number, measure in enumerate(MEASURES)}
+    rows = sorted(bands(seeds.records(), ("task", "cell", "measure"), "value"), key=lambda row: place[row["measure"]])
+    rows = [{**row, "says": MEASURES[row["measure"]][0], "about": MEASURES[row["measure"]][1]} for row in rows]
+    title = "How far each cell composes and how far it learns by rote, by every measure"
+    return [Table.make("matrix", title, (*LABELS, *MEASURE, *BAND), rows, figure="matrix", note=ABOUT), seeds]
+
+
+SOURCE = Source(
+    "100", "across", "Across the sources", "",
+    question="Which analysis can be trusted, on which recurrent unit?", hero="court-methods",
+)  # fmt: skip
 TODAY = (  # the units of the sources, and those of today
-    "elman", "gru", "lstm", "nested_lstm", "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "slstm",
-    "mlstm", "linear_attention", "delta", "gated_delta", "block",
+    "elman", "gru", "lstm", "nested_lstm", "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "rwkv7",
+    "slstm", "mlstm", "linear_attention", "delta", "gated_delta", "block",
 )  # fmt: skip
 
 

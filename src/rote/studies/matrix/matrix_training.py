@@ -12,7 +12,7 @@ from rote.analyses import connectivity, decompose, diagnose, gate_saturation, gr
 from rote.models import SequenceModel
 from rote.store import Table
 from rote.studies.matrix.cued_tasks import Questions
-from rote.studies.matrix.matrix_tables import Values, networks_table
+from rote.studies.matrix.matrix import Values, networks_table
 
 if TYPE_CHECKING:
     from rote.recipes import Trained

@@ -17,6 +17,8 @@ SOURCE = Source(
   note    = {https://distill.pub/2019/memorization-in-rnns},
   doi     = {10.23915/distill.00016}
 }""",
+    question="How far back does a recurrent network look when it completes a word?",
+    hero="autocomplete-paragraph",
 )
 
 CELLS = {"gru": "GRU", "lstm": "LSTM", "nested_lstm": "Nested LSTM"}  # our name -> the source's

@@ -16,6 +16,8 @@ SOURCE = Source(
   booktitle = {Proceedings of the BlackboxNLP Workshop},
   year      = {2019}
 }""",
+    question="What is different inside a network that solves a task compositionally?",
+    hero="lookup-surgery-table-4",
 )
 
 # Tables 5 and 6: sequence accuracy of runs 1 to 5.

@@ -6,17 +6,55 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from rote.claims import Assertion, Claim, PerSeed, above, below, measured
+from rote.claims import Assertion, Claim, PerSeed, Tables, Values, above, below, column, measured
 from rote.config import at_least, not_empty
 from rote.errors import SettingError
 from rote.laboratory import Study, studies
+from rote.laboratory.aggregate import BAND, bands
 from rote.recipes import Job, Measurement, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
-from rote.store import Run, Table
+from rote.store import Column, Run, Table
 from rote.studies.realization import published
-from rote.studies.realization import sizes_tables as measure
-from rote.studies.realization.accuracy_tables import SETS
+from rote.studies.realization.accuracy_tables import LABELS, SETS, SPLIT
 from rote.studies.realization.models import QUICK, SMOKE, LookupConfig, LookupRecipe
+
+SIZE = (
+    Column("units", "of encoder and decoder each", "label"),
+    Column("parameters", "of the whole model", "label"),
+)
+SHOWN = ("train", *SETS)
+
+
+def run_table(
+    recipe: LookupRecipe, parameters: int, seeds: Sequence[int], by_split: Mapping[str, Sequence[float]]
+) -> Table:
+    """What is measured of the models of one size and kind."""
+    labels = {"cell": recipe.cell, "model": recipe.kind, "units": recipe.model.hidden, "parameters": parameters}
+    rows = [
+        {**labels, "seed": seed, "split": split, "accuracy": accuracy}
+        for split in SHOWN
+        for seed, accuracy in zip(seeds, by_split[split], strict=True)
+    ]
+    columns = (*LABELS, *SIZE, SPLIT, Column("accuracy", "share of sequences right in every position"))
+    return Table.make("sizes", "Sequence accuracy of every model", columns, rows, details=True)
+
+
+def all_tables(every: Mapping[str, Table]) -> list[Table]:
+    names = ("cell", "model", "units", "parameters", "split")
+    long = bands(every["sizes"].records(), names, "accuracy", (0.0, 1.0))
+    columns = (*LABELS[:2], *SIZE, SPLIT, *BAND)
+    summary = Table.make(
+        "sizes-summary", "Sequence accuracy by number of units", columns, long, place="Section 6",
+        figure="lookup-sizes", note="Models with the lowest validation loss. The largest are those of lookup-accuracy.",
+    )  # fmt: skip
+    return [summary, every["sizes"]]
+
+
+def answered(tables: Tables, model: str, split: str, which: str) -> Values:
+    """Accuracy of the models of a kind with the fewest units that there are ("smallest"), or with the most."""
+    units = tables["sizes"].column("units")
+    size = min(units) if which == "smallest" else max(units)
+    return column("sizes", "accuracy", model=model, split=split, units=size)(tables)
 
 
 @recipes.register("lookup-sizes")
@@ -46,7 +84,7 @@ class SizesMeasurement(Measurement):
         recipe: LookupRecipe = models.recipe
         parameters = sum(one.numel() for one in recipe.population(models).parameters()) // len(models.seeds)
         by_split = accuracies(models, recipe.task, device)
-        return [measure.run_table(recipe, parameters, models.seeds, by_split)]
+        return [run_table(recipe, parameters, models.seeds, by_split)]
 
 
 @dataclass(frozen=True)
@@ -72,7 +110,7 @@ class SizesConfig(LookupConfig):
 
 
 def _answered(model: str, split: str, which: str) -> PerSeed:
-    return measured(measure.answered, model, split, which)
+    return measured(answered, model, split, which)
 
 
 def _words(split: str) -> str:
@@ -160,4 +198,4 @@ class LookupSizesStudy(Study[SizesConfig]):
         return [SizesMeasurement().of(job) for recipe in config.recipes() for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: SizesConfig, measured: Mapping[str, Table]) -> Sequence[Table]:
-        return measure.all_tables(measured)
+        return all_tables(measured)

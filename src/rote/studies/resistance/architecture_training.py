@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from rote.store import Table
-from rote.studies.resistance.architecture_tables import STRUCTURES
+from rote.studies.resistance.architecture import STRUCTURES
 from rote.studies.resistance.digits_training import note_of
 from rote.studies.resistance.plane_training import CORNER_SIDE, PlaneProgram
 from rote.studies.resistance.scan import ScanRecipe

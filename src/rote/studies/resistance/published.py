@@ -12,6 +12,8 @@ SOURCE = Source(
   note   = {Paper under double-blind review},
   year   = {2020}
 }""",
+    question="Does gradient descent keep networks from a compositional solution that fits the training data?",
+    hero="plane-boundaries-over-training",
 )
 
 SEEDS_NOT_COMPOSITIONAL = "with different random seeds 'the trained model do not have compositionality'"  # Figure 6
