@@ -37,7 +37,9 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
     assert json.loads(both.out)["tasks"] == plain["tasks"]  # nothing else stands among the data
     assert "Written: mine.json" in both.err
     assert Profile.load(folder / "mine.json").to_plain() == {**plain, "plan": Profile.load(folder / "mine.json").plan}
-    assert examined("--out", "mine.svg").code == 0
+    assert examined("--out", "mine.svg", "--badge", "badge.svg").code == 0
+    assert "tiny_battery:make between rote (0) and rule (1)" in (folder / "badge.svg").read_text()
+    assert (folder / "rote-store" / "profiles" / "tiny_battery-make.json").exists()  # for the explorer
     assert (folder / "mine.svg").read_text().startswith("<svg")
 
 
@@ -49,6 +51,8 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
         (("lstm", "--seeds", "0"), "'seeds' must be above 0"),
         (("lstm", "--minutes", "-1"), "'minutes' must be above 0"),
         (("lstm", "--out", "x.doc"), "'--out' must end in"),
+        (("lstm", "--badge", "x.png"), "'--badge' must end in .svg"),
+        (("lstm", "--badge", "gone/x.svg"), "The folder gone of '--badge' does not exist"),
         (("gone.py:make",), "gone.py, which does not exist"),
         (("lstm", "--against", "xlstmm"), "Unknown learner 'xlstmm'"),
         (("lstm", "--pairs", "x.tsv"), "'--pairs' goes with --language-model"),

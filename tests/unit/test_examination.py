@@ -14,7 +14,7 @@ from torch import nn
 from rote.errors import UsageError
 from rote.examination import Profile, TaskProfile, battery, kept_profiles, minimal_pairs
 from rote.examination.checks import check_learner
-from rote.examination.learners import PARAMETERS, enter, known_learners, learner
+from rote.examination.learners import FITTED, PARAMETERS, enter, known_learners, learner
 from rote.examination.plan import RATES, equally_good, planned, rates_of
 from rote.examination.profile import task_profile
 from rote.examination.training import answers, bits, cue_share, made
@@ -165,7 +165,8 @@ def test_the_kept_profiles_show_what_is_published_about_these_units():
         assert len(profile.plan["seeds"]) >= 5
         assert not profile.plan["left_out"]
         assert profile.bits is not None
-        assert profile.bits.value < 3.6 * profile.parameters  # Morris et al. 2025
+        if profile.name not in FITTED:
+            assert profile.bits.value < 3.6 * profile.parameters  # Morris et al. 2025
 
 
 def knows_number(sentences: list[str]) -> list[float]:
@@ -295,7 +296,8 @@ def test_a_module_that_cannot_be_examined_is_refused_in_one_line(make: Any, told
 
 def test_what_is_registered_can_be_examined_at_about_one_size():
     for name in known_learners():
-        assert 0.4 * PARAMETERS < check_learner(name) < 4 * PARAMETERS, name
+        count = check_learner(name)
+        assert count == 0 if name in FITTED else 0.4 * PARAMETERS < count < 4 * PARAMETERS, name
     assert torch.equal(*(next(made("lstm", 9, 3).parameters()) for _ in range(2)))
     assert not torch.equal(*(next(made("lstm", 9, seed).parameters()) for seed in (3, 4)))
     assert learner("lstm")(7)(torch.zeros(2, 5, dtype=torch.int64)).shape == (2, 5, 7)

@@ -48,6 +48,7 @@ class Examine:
       rote examine gru --minutes 3 --tasks lookup,parity --against ""
       rote examine my_model.py:make --against lstm,transformer --out profile.html
       rote examine package.module:make --json > profile.json
+      rote examine my_model.py:make --badge composes.svg
       rote examine my_lm.py:score --language-model --pairs blimp.jsonl
     """
 
@@ -67,6 +68,7 @@ class Examine:
     out: Annotated[
         Maybe[Path], option("FILE", "Write a page (.html), a figure (.svg, .pdf, .png) or the profile (.json).")
     ] = None
+    badge: Annotated[Maybe[Path], option("FILE", "Write a badge for a README (.svg).")] = None
     first_seed: Annotated[int, option("N", "The first seed. Default: 0.")] = 0
     workers: Workers = None
     cluster: Cluster = None
@@ -78,6 +80,7 @@ class Examine:
     def __call__(self) -> int:
         from rote.examination import examine, from_file
         from rote.laboratory import Display
+        from rote.report.badge import check_badge, write_badge
 
         if self.pairs is not None and not self.language_model:
             raise UsageError("'--pairs' goes with --language-model.")
@@ -85,6 +88,8 @@ class Examine:
             return self._pairs()
         if self.out is not None and self.out.suffix not in (".html", ".svg", ".pdf", ".png", ".json"):
             raise UsageError(f"'--out' must end in .html, .svg, .pdf, .png or .json. Got {str(self.out)!r}.")
+        if self.badge is not None:
+            check_badge(self.badge)
         name = from_file(self.model) if ":" in self.model else self.model
         against = [from_file(one) if ":" in one else one for one in self.against.split(",") if one.strip()]
         with Display(err_console()) as display:
@@ -93,11 +98,13 @@ class Examine:
                 tasks=None if self.tasks is None else self.tasks.split(","), store=open_store(self.store),
                 workers=self.workers, cluster=self.cluster, device=self.device, display=display,
             )  # fmt: skip
+        console = err_console() if self.json else out_console()  # data stand alone
         if self.out is not None:
             from rote.report.profile_page import write_profile
 
-            console = err_console() if self.json else out_console()  # data stand alone
             console.print(f"Written: {write_profile(profile, self.out)}", highlight=False, markup=False)
+        if self.badge is not None:
+            console.print(f"Written: {write_badge(profile, self.badge)}", highlight=False, markup=False)
         if self.json:
             print_json(profile.to_plain())
         else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from rote.errors import UsageError
+from rote.examination.fitted import Fitted, checked
 from rote.examination.training import logits_of, made
 
 SYMBOLS, LONGEST = 33, 64  # the largest vocabulary and, rounded up, the longest sequence of the battery
@@ -17,8 +19,12 @@ MOST = 5_000_000  # parameters that a processor can train in the time that anybo
 
 
 def check_learner(name: str) -> int:
-    """Refuse what the battery cannot train or would judge wrongly; returns the number of parameters."""
+    """Refuse what the battery cannot train or would judge wrongly; returns the number of parameters, 0 for a learner
+    that is no network and is fitted."""
     model = _built(name)
+    if not isinstance(model, nn.Module):
+        _check_fitted(name, model)
+        return 0
     count = sum(weight.numel() for weight in model.parameters())
     if not count:
         raise UsageError(f"{name} has no parameters: there is nothing to train.")
@@ -38,16 +44,33 @@ def check_learner(name: str) -> int:
     return count
 
 
-def _built(name: str) -> nn.Module:
+def _built(name: str) -> nn.Module | Fitted:
     try:
         model = made(name, SYMBOLS, 0)
     except UsageError:
         raise
     except Exception as error:
         raise UsageError(f"{name}({SYMBOLS}) fails: {_told(error)} It is called with the vocabulary's size.") from error
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"{name}({SYMBOLS}) must give an nn.Module. Got {type(model).__name__}.")
+    if not isinstance(model, nn.Module | Fitted):
+        raise UsageError(
+            f"{name}({SYMBOLS}) must give an nn.Module, or an object with 'fit' and 'probabilities'. Got "
+            f"{type(model).__name__}."
+        )
     return model
+
+
+def _check_fitted(name: str, learner: Fitted) -> None:
+    tokens = np.random.default_rng(0).integers(1, SYMBOLS, (4, LONGEST))
+    with _asking(name):
+        learner.fit(tokens, tokens)
+        chances, other = checked(learner, tokens), tokens.copy()
+        half = LONGEST // 2
+        other[:, half:] = other[:, half:] % (SYMBOLS - 1) + 1
+        ahead = np.abs(chances - checked(learner, other))[:, :half].max() > TOLERANCE
+    if chances.shape[2] != SYMBOLS:
+        raise UsageError(f"'probabilities' of {name} must have {SYMBOLS} symbols. Got {chances.shape[2]}.")
+    if ahead:
+        raise UsageError(f"{name} looks ahead: later tokens change earlier probabilities.")
 
 
 @contextmanager

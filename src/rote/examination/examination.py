@@ -12,8 +12,8 @@ from rote.errors import UnknownNameError, UsageError
 from rote.examination.learners import Make, enter, learner, names_of
 from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, seconds_of, standard
 from rote.examination.profile import Profile, TaskProfile, task_profile
-from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, ReferenceMeasurement
-from rote.examination.references import kept_profile
+from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, FittedMeasurement, ReferenceMeasurement
+from rote.examination.references import keep_examined, kept_profile
 from rote.examination.task import DIMENSIONS, battery
 from rote.laboratory import Laboratory
 from rote.laboratory.progress import Display
@@ -21,6 +21,7 @@ from rote.recipes import Job
 from rote.store import FinishedRun, Store, Table
 
 DEFAULT = ("lstm", "gru")
+One = tuple[str, int, float]  # task, seed, learning rate
 
 
 def examine(
@@ -41,13 +42,15 @@ def examine(
     """Train a learner on the battery and place it between the best memorizer and the rule.
 
     - make: the name of a registered cell or architecture, or a function from the size of a vocabulary to a module that
-      maps tokens [batch, time] to logits [batch, time, vocabulary].
+      maps tokens [batch, time] to logits [batch, time, vocabulary]; or to an object that is no network, with
+      ``fit(tokens, targets)`` and ``probabilities(tokens)`` (``rote.examination.fitted``).
     - minutes: how long it may take, for each learner; what is left out for it is said in ``profile.plan``.
     - against: learners to compare with. Of those that come with Rote the profiles are there; others are examined in
       the same way.
     - tasks: names of the battery's tasks; by default all that fit into the time.
 
-    What is trained is kept in the store, so that an examination that was stopped goes on where it was.
+    What is trained is kept in the store, so that an examination that was stopped goes on where it was; so is the
+    profile, which the explorer shows.
 
     >>> import rote
     >>> profile = rote.examine("lstm", minutes=15)  # doctest: +SKIP
@@ -63,20 +66,22 @@ def examine(
     wanted = _tasks(tasks)
     others = [other for other in names_of(against) if other != examined]
     kept = {other: profile for other in others if (profile := kept_profile(other)) is not None}
-    sizes = {one: check_learner(one) for one in (examined, *others) if one not in kept}
+    sizes = {one: check_learner(one) for one in (examined, *others) if one not in kept}  # 0: it is fitted
     laboratory = Laboratory(
         store if isinstance(store, Store) else Store(store), workers=workers, cluster=cluster, device=device,
         display=display,
     )  # fmt: skip
-    costs = {task: seconds_of(examined, task) for task in wanted}
+    costs = {task: seconds_of(examined, task) if sizes[examined] else 0.0 for task in wanted}
     plan = planned(
         costs, minutes * 60 * laboratory.workers, seeds, first_seed,
         finished=_finished(laboratory.store, examined, wanted, range(first_seed, first_seed + seeds)),
         all_tasks=tasks is not None,
     )  # fmt: skip
-    references = [kept.get(one) or _Examination(laboratory, one, plan).profile(sizes[one]) for one in others]
-    own = _Examination(laboratory, examined, plan).profile(sizes[examined])
-    return Profile(name or own.name, own.parameters, own.tasks, own.plan, tuple(references))
+    references = [kept.get(one) or _examination(laboratory, one, plan, sizes[one]) for one in others]
+    own = _examination(laboratory, examined, plan, sizes[examined])
+    profile = Profile(name or own.name, own.parameters, own.tasks, own.plan, tuple(references))
+    keep_examined(profile, laboratory.store.root)
+    return profile
 
 
 def _named(make: Make | str, name: str) -> str:
@@ -138,6 +143,11 @@ def _row(tables: Mapping[str, Table]) -> dict[str, Any]:
     return {**row, **rest}
 
 
+def _examination(laboratory: Laboratory, name: str, plan: Plan, parameters: int) -> Profile:
+    kind = _Examination if parameters else _FittedExamination
+    return kind(laboratory, name, plan).profile(parameters)
+
+
 class _Examination:
     """One learner on the tasks of a plan: rates are chosen on the known items of the first seed, then all seeds."""
 
@@ -148,11 +158,7 @@ class _Examination:
 
     def profile(self, parameters: int) -> Profile:
         begun = time.monotonic()
-        first = self.plan.seeds[0]
-        tried = self._measured([(task, first, rate) for task in self.plan.tasks for rate in self.plan.rates])
-        rates = {task: self._rates(task, tried) for task in self.plan.tasks}
-        chosen = [(task, *one) for task in self.plan.tasks for one in rates_of(self.plan.seeds, rates[task]).items()]
-        rows = {**tried, **self._measured([one for one in chosen if one not in tried])}
+        rates, chosen, rows = self._rows()
         references = self._references()
         tasks: dict[str, TaskProfile] = {}
         for task in sorted(self.plan.tasks, key=lambda task: DIMENSIONS.index(battery[task].dimension)):
@@ -165,15 +171,21 @@ class _Examination:
         }  # fmt: skip
         return Profile(self.name, parameters, tasks, told)
 
-    def _rates(self, task: str, tried: dict[tuple[str, int, float], dict[str, Any]]) -> tuple[float, ...]:
+    def _rows(self) -> tuple[dict[str, tuple[float, ...]], list[One], dict[One, dict[str, Any]]]:
+        """The rates that each task is learned with, the trainings that count, and what is known of them."""
+        first = self.plan.seeds[0]
+        tried = self._measured([(task, first, rate) for task in self.plan.tasks for rate in self.plan.rates])
+        rates = {task: self._rates(task, tried) for task in self.plan.tasks}
+        chosen = [(task, *one) for task in self.plan.tasks for one in rates_of(self.plan.seeds, rates[task]).items()]
+        return rates, chosen, {**tried, **self._measured([one for one in chosen if one not in tried])}
+
+    def _rates(self, task: str, tried: dict[One, dict[str, Any]]) -> tuple[float, ...]:
         known = {rate: row["known"] for (one, _, rate), row in tried.items() if one == task}
         return equally_good(known) if known else self.plan.rates[:1]
 
-    def _measured(self, wanted: Sequence[tuple[str, int, float]]) -> dict[tuple[str, int, float], dict[str, Any]]:
+    def _measured(self, wanted: Sequence[One]) -> dict[One, dict[str, Any]]:
         """What is known of these trainings; those that failed are noted with the reason."""
-        jobs: dict[tuple[str, int, float], Job] = {}
-        for one in wanted:
-            jobs[one] = ExaminationMeasurement().of(_training(self.name, *one))
+        jobs = {one: self._job(one) for one in wanted}
         runs = self.laboratory.perform(list(jobs.values()))
         found = {}
         for one, job in jobs.items():
@@ -184,6 +196,9 @@ class _Examination:
             else:
                 self.failed.setdefault(one[0], []).append(run)
         return found
+
+    def _job(self, one: One) -> Job:
+        return ExaminationMeasurement().of(_training(self.name, *one))
 
     def _references(self) -> dict[str, dict[int, dict[str, Any]]]:
         jobs = {
@@ -199,3 +214,15 @@ class _Examination:
             (row,) = run.tables()["references"].records()
             found.setdefault(task, {})[seed] = row
         return found
+
+
+class _FittedExamination(_Examination):
+    """A learner that is no network: it has no learning rate to be chosen."""
+
+    def _rows(self) -> tuple[dict[str, tuple[float, ...]], list[One], dict[One, dict[str, Any]]]:
+        chosen = [(task, seed, 0.0) for task in self.plan.tasks for seed in self.plan.seeds]
+        return {}, chosen, self._measured(chosen)
+
+    def _job(self, one: One) -> Job:
+        task, seed, _ = one
+        return FittedMeasurement(self.name, task).of(seeds=[seed])

@@ -1,6 +1,7 @@
 """What is examined: a registered cell or architecture by its name, or a function of the user's that makes a module.
 
-A learner is ``make(vocabulary_size)``, which gives a module from tokens [batch, time] to logits [batch, time, symbol].
+A learner is ``make(vocabulary_size)``, which gives a module from tokens [batch, time] to logits [batch, time, symbol],
+or an object that is no network and is fitted (``rote.examination.fitted``).
 Cells become language models of about ``PARAMETERS`` weights: recurrent ones as a single layer, those whose step is
 linear in the state as two blocks with norms and feed-forward layers between, without which they could not compute.
 """
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from rote.cells import Cell
+    from rote.examination.fitted import Fitted
 
-Make = Callable[[int], "nn.Module"]
+Make = Callable[[int], "nn.Module | Fitted"]
 PARAMETERS = 35_000  # of a cell's language model, with the vocabulary of SYMBOLS
 SYMBOLS = 25
 EMBEDDING = 48
@@ -37,9 +39,10 @@ learners: Registry[Make] = Registry("learner", "rote.examination.learners", "lea
 def known_learners() -> list[str]:
     """The names that ``rote examine`` takes."""
     ready = [name for name, kind in architectures.items() if kind.reads == "tokens" and name in READY]
-    return [*cells, *ready]
+    return [*cells, *ready, *FITTED]
 
 
+FITTED = ("ngram", "rote")  # that are no networks: rote.examination.fitted
 READY = ("transformer",)  # architectures that give the next symbol at every step, at their default size
 
 
@@ -51,6 +54,8 @@ def learner(name: str) -> Make:
         return _cell_model(name)
     if name in READY:
         return _architecture(name)
+    if name in FITTED:
+        return _fitted(name)
     if ":" in name:
         return _function(name)
     raise UnknownNameError("learner", name, known_learners())
@@ -90,6 +95,15 @@ def _function(name: str) -> Make:
         raise UsageError(f"{module} has no function {function!r}. It has: {', '.join(known) or 'none'}.")
     made: Make = make
     return made
+
+
+def _fitted(name: str) -> Make:
+    def make(vocabulary_size: int) -> Fitted:
+        from rote.examination.fitted import NGram, RoteLearner
+
+        return RoteLearner(vocabulary_size) if name == "rote" else NGram(vocabulary_size)
+
+    return make
 
 
 def _architecture(name: str) -> Make:

@@ -36,6 +36,7 @@ WORDS = {  # the first that most seeds bear out
     "by rote": lambda score: score <= 0.1,
 }  # fmt: skip
 DRAWS = 2000
+INSIDE = ("exchange_known", "cue_known", "parts_known")  # what answers rest on, on known items
 NOTE = (
     "0: what needs no rule (the best memorizer, a guess, the commonest answer). 1: the rule that made the items. A dot "
     "is a seed, of a reference its mean; the memorizer has a mark of its own."
@@ -101,10 +102,7 @@ class TaskProfile:
         return mean(values, (0.0, 1.0)) if values else None
 
     def to_plain(self) -> dict[str, Any]:
-        shares = {
-            name: _plain(self.share(name))
-            for name in ("known", "fresh", "new", "zero", "memorizer", "exchange_known", "cue_known")
-        }
+        shares = {name: _plain(self.share(name)) for name in ("known", "fresh", "new", "zero", "memorizer", *INSIDE)}
         return {
             "outcome": self.outcome, "dimension": self.dimension, "score": _plain(self.score), **shares,
             "chance": battery[self.name].chance, "failed": list(self.failed), "runs": [dict(run) for run in self.runs],

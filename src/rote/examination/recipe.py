@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rote.examination.learners import enter
+from rote.examination.asking import SEED, TASK
+from rote.examination.learners import enter, learner
 from rote.examination.task import BATTERY, accuracy, battery
 from rote.recipes import Measurement, Network, Recipe, Trained, measurements, recipes
 from rote.recipes.recipe import Progress
@@ -16,8 +17,6 @@ from rote.training.settings import TrainingConfig
 
 BATCH = 32
 CURVE = 8  # records over training
-SEED, RATE = Column("seed", role="label"), Column("rate", "learning rate", "label")
-TASK, LEARNER = Column("task", role="label"), Column("learner", role="label")
 
 
 @recipes.register("examination")
@@ -76,6 +75,7 @@ class ExaminationMeasurement(Measurement):
     """What a trained learner answers on known, fresh and new items, and what its answers rest on."""
 
     name = "examination"
+    version = 2  # decomposition of the answers
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.examination.training import measured
@@ -106,3 +106,28 @@ class ReferenceMeasurement(Measurement):
         row = {"task": self.task, "seed": seed, **found, "zero": zero(task, drawn, found["new"]), "rule": rule}
         columns = (TASK, SEED, *(Column(name) for name in ("known", "fresh", "new", "zero", "rule")))
         return [Table.make("references", "The rote learner and the rule", columns, [row])]
+
+
+@measurements.register("examination-fitted")
+@dataclass(frozen=True)
+class FittedMeasurement(Measurement):
+    """What a learner answers that is no network: it is fitted to the items of a seed, and nothing is trained."""
+
+    name = "examination-fitted"
+    learner: str = "ngram"
+    task: str = "lookup"
+    battery: int = BATTERY
+
+    def __post_init__(self) -> None:
+        if ":" in self.learner:
+            enter(self.learner)
+
+    @property
+    def label(self) -> str:
+        return f"{self.learner}, {self.task}"
+
+    def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
+        from rote.examination.fitted import measured
+
+        task = battery[self.task]()
+        return measured(self.learner, learner(self.learner)(len(task.symbols)), task, run.request.seeds[0])

@@ -11,16 +11,15 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, embedding
 from torch.overrides import TorchFunctionMode
 
+from rote.examination.asking import ends, tables_of
 from rote.examination.learners import learner
-from rote.examination.recipe import LEARNER, RATE, SEED, TASK
-from rote.examination.task import NOTHING, BatteryTask, Drawn, Items, accuracy
+from rote.examination.task import NOTHING, BatteryTask, Items, accuracy
 from rote.recipes import Trained
-from rote.store import Column, Table
+from rote.store import Table
 from rote.training import Program, choose_device
 
 ASKED = 256  # items of a kind, at most, that are asked on the way and taken apart
 PIECE = 256  # items at once
-SHOWN = 3  # new items that are shown with their answers
 
 
 def made(name: str, symbols: int, seed: int) -> nn.Module:
@@ -45,7 +44,7 @@ class ExaminationProgram(Program):
         self.model = made(name, len(task.symbols), seed).to(choose_device(device))
         self.device = next(self.model.parameters()).device
         self.tokens, self.targets = _tensors(self.drawn.train, self.device)
-        self.ends = torch.from_numpy(_ends(self.drawn.train))
+        self.ends = torch.from_numpy(ends(self.drawn.train))
         self.epoch, self.order = -1, np.zeros(0, dtype=np.int64)
 
     def losses(self, step: int) -> Tensor:
@@ -78,12 +77,6 @@ def _tensors(items: Items, device: torch.device) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(items.tokens).to(device), torch.from_numpy(items.targets).to(device)
 
 
-def _ends(items: Items) -> np.ndarray:
-    """How far each item has to be read."""
-    asked = items.targets != NOTHING
-    return np.asarray(asked.shape[1] - np.argmax(asked[:, ::-1], axis=1))
-
-
 def _loss(logits: Tensor, targets: Tensor) -> Tensor:
     return cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=NOTHING)
 
@@ -99,68 +92,21 @@ def answers(model: nn.Module, items: Items) -> np.ndarray:
 
 def measured(trained: Trained) -> list[Table]:
     """All that a profile is made of, of one trained learner."""
+    from rote.examination.inside import parts_share
     from rote.examination.task import battery
 
     recipe, seed = trained.recipe, trained.seeds[0]
     task, model = battery[recipe.task](), trained.network(0).model
     drawn = task.draw(seed)
-    labels = {"learner": recipe.learner, "task": recipe.task, "seed": seed, "rate": recipe.rate}
-    names = (LEARNER, TASK, SEED, RATE)
-    sets = {"known": drawn.known, "fresh": drawn.fresh, "new": drawn.new}
-    row: dict[str, Any] = {
-        **labels, "parameters": sum(weight.numel() for weight in model.parameters()), "steps": recipe.steps,
-        "seconds": trained.run.record.seconds,
-        **{
-            name: None if items is None else accuracy(answers(model, items), items, exact=task.exact)
-            for name, items in sets.items()
-        },
-        "exchange_known": _exchange(model, task, drawn.known, seed),
-        "exchange_new": _exchange(model, task, drawn.new, seed),
-        "cue_known": cue_share(model, drawn.known[:ASKED]), "cue_new": cue_share(model, drawn.new[:ASKED]),
+    known, new = drawn.known[:ASKED], drawn.new[:ASKED]
+    told = {
+        "parameters": sum(weight.numel() for weight in model.parameters()), "steps": recipe.steps,
+        "seconds": trained.run.record.seconds, "cue_known": cue_share(model, known), "cue_new": cue_share(model, new),
+        "parts_known": parts_share(model, known), "parts_new": parts_share(model, new),
         "bits": bits(model, drawn.train) if task.dimension == "memory" else None,
     }  # fmt: skip
-    columns = (
-        *names,
-        Column("parameters"),
-        Column("steps", "updates"),
-        Column("seconds", "of training"),
-        *(Column(name, "accuracy") for name in sets),
-        Column("exchange_known", "share of answers that stay when a symbol is exchanged that the rule ignores"),
-        Column("exchange_new", "the same on new items"),
-        Column("cue_known", "share of the gradient's norm on the cue, against the mean of the other symbols"),
-        Column("cue_new", "the same on new items"),
-        Column("bits", "of memorized labels"),
-    )
-    others = [
-        {**labels, "set": name, "accuracy": accuracy(answers(model, items), items, exact=task.exact)}
-        for name, items in drawn.others.items()
-    ]
-    curve = [
-        {**labels, "step": record["step"], "known": record["known"], "new": record["new"]}
-        for record in trained.run.metrics()
-    ]
-    return [
-        Table.make("trainings", "Every trained learner", columns, [row]),
-        Table.make("others", "Further new items", (*names, Column("set", role="label"), Column("accuracy")), others),
-        Table.make(
-            "curves", "Known and new over training", (*names, Column("step"), Column("known"), Column("new")), curve
-        ),
-        Table.make(
-            "examples", "New items and their answers", (*names, *EXAMPLE), _examples(model, task, drawn, labels)
-        ),
-    ]
-
-
-EXAMPLE = (Column("item"), Column("read"), Column("cue"), Column("asked"), Column("answered"), Column("right"))
-
-
-def _exchange(model: nn.Module, task: BatteryTask, items: Items, seed: int) -> float | None:
-    """How many scored answers stay when a symbol is exchanged that the rule ignores."""
-    other = task.exchanged(items, seed)
-    if other is None:
-        return None
-    same = answers(model, items) == answers(model, other)
-    return float(same[items.scored & other.scored].mean())
+    labels = {"learner": recipe.learner, "task": recipe.task, "seed": seed, "rate": recipe.rate}
+    return tables_of(labels, task, drawn, lambda items: answers(model, items), told, trained.run.metrics())
 
 
 class _Embedded(TorchFunctionMode):
@@ -192,7 +138,7 @@ def cue_share(model: nn.Module, items: Items) -> float | None:
         return None
     (gradient,) = torch.autograd.grad(chosen, [embedded.vectors])
     norms = gradient.norm(dim=-1).cpu().numpy()
-    read = np.arange(items.tokens.shape[1]) < _ends(items)[:, None]
+    read = np.arange(items.tokens.shape[1]) < ends(items)[:, None]
     rest = read & ~items.cue
     rest[:, 0] = False  # the start is no symbol of the item
     if not items.cue.any() or not rest.any():
@@ -211,20 +157,3 @@ def bits(model: nn.Module, items: Items) -> float:
     own = torch.from_numpy(np.searchsorted(labels, items.targets[items.scored])).to(tokens.device)
     gained = math.log2(len(labels)) + chances.gather(1, own[:, None])[:, 0] / math.log(2)
     return float(gained.clamp(min=0).sum())
-
-
-def _examples(model: nn.Module, task: BatteryTask, drawn: Drawn, labels: dict[str, Any]) -> list[dict[str, Any]]:
-    """A few new items in words: what is read, which of it decides, what is asked and answered."""
-    items, names, rows = drawn.new[:SHOWN], task.symbols, []
-    said = answers(model, items)
-    for number, end in enumerate(_ends(items)):
-        places = np.flatnonzero(items.scored[number])
-        rows.append({
-            **labels, "item": number,
-            "read": " ".join(names[token] for token in items.tokens[number, 1:end]),
-            "cue": " ".join(str(place - 1) for place in np.flatnonzero(items.cue[number]) if place),
-            "asked": " ".join(str(place - 1) for place in places),
-            "answered": " ".join(names[said[number, place]] for place in places),
-            "right": " ".join(names[items.targets[number, place]] for place in places),
-        })  # fmt: skip
-    return rows

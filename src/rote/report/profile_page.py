@@ -19,6 +19,7 @@ from rote.store.files import write_atomically
 
 _HERE = Path(__file__).parent
 SHOWN = 3  # examples of a task
+INSIDE = ("exchange_known", "exchange_new", "cue_known", "parts_known", "parts_new")
 
 
 def write_profile(profile: Profile, path: Path) -> Path:
@@ -59,7 +60,7 @@ def _task(profile: Profile, name: str) -> dict[str, Any]:
     return {
         "name": name, "about": kind.about, "profile": task, "chance": kind.chance,
         "shares": {key: task.share(key) for key in ("known", "fresh", "new", "zero", "memorizer")},
-        "inside": {key: task.share(key) for key in ("exchange_known", "exchange_new", "cue_known", "cue_new")},
+        "inside": {key: task.share(key) for key in INSIDE},
         "others": _others(task.runs), "examples": [_example(one) for one in examples],
     }  # fmt: skip
 
