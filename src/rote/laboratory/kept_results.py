@@ -14,7 +14,7 @@ import base64
 import binascii
 import json
 import lzma
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,11 @@ class _Body:
             raise ValueError("no record")
 
 
-def keep(store: Store, prefix: str, out: Path) -> Kept:
-    """Write the study's run with this id, or this beginning of one, to ``<out>/<study>.json``."""
+def keep(store: Store, prefix: str, out: Path, elsewhere: Iterable[Record] = ()) -> Kept:
+    """Write the study's run with this id, or this beginning of one, to ``<out>/<study>.json``.
+
+    ``elsewhere``: records of runs that it may be made from and that are not in the store.
+    """
     run = store.load(prefix)
     request = run.record.request
     if request.part not in (STUDY, SUMMARY):
@@ -99,19 +102,24 @@ def keep(store: Store, prefix: str, out: Path) -> Kept:
             "rote runs list"
         )
     folders = {row.id: store.root / row.folder for row in store.runs() if row.status not in UNREAD}
-    kept = of_run(run, tuple(used(run.record, folders)), out / f"{request.study}.json")
+    away = {record.request.id: record for record in elsewhere}
+    kept = of_run(run, tuple(used(run.record, folders, away)), out / f"{request.study}.json")
     kept.write()
     return kept
 
 
-def used(record: Record, folders: Mapping[str, Path]) -> Iterator[Record]:
-    """The records of the runs that one was made from, and of those that these were made from, each once."""
+def used(record: Record, folders: Mapping[str, Path], away: Mapping[str, Record] | None = None) -> Iterator[Record]:
+    """The records of the runs that one was made from, and of those that these were made from, each once.
+
+    ``away``: those of runs that have no folder here, by id.
+    """
+    away = away or {}
     found: dict[str, Record] = {}
     waiting = list(record.uses)
     while waiting:
         run = waiting.pop(0)
-        if run in folders and run not in found:
-            found[run] = Record.read(folders[run])
+        if run not in found and (run in folders or run in away):
+            found[run] = Record.read(folders[run]) if run in folders else away[run]
             waiting += found[run].uses
     yield from found.values()
 
