@@ -82,7 +82,7 @@ def suggested(text: str) -> str:
 
 
 def test_while_an_answer_is_awaited_what_is_shown_looks_old(explorer: Opener) -> None:
-    page = explorer.open("autocomplete?text=the+united+st&word=study")
+    page = explorer.open("autocomplete?text=the+united+st&word=study&units=all")
     expect(page.locator(".choice-word").first).to_be_visible()
     expect(page.locator(".loading")).to_be_hidden()
     assert opacity(page, ".expected") == 1
@@ -231,9 +231,9 @@ def test_a_text_that_is_too_long_is_told_and_not_cut(explorer: Opener, pasted: b
         expect(seen.page.locator(".rank")).not_to_have_text("")
         area.fill(LONG.strip())
     expect(area).to_have_value(LONG.strip())
-    expect(seen.page.locator(".counter.over")).to_have_text("2099 of 399")
+    expect(seen.page.locator(".counter.over")).to_have_text("2099 of 400 characters: too long by 1699")
     expect(seen.page.locator(".row-readout")).to_have_text(
-        "The text has 2100 characters; at most 400 are read here. Shorten it."
+        "The text has 2099 characters; at most 400 are read here. Shorten it."
     )
     expect(seen.page.locator(".rank")).to_have_text("")
     seen.complaints.clear()

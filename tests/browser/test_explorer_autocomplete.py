@@ -51,7 +51,7 @@ def test_the_rank_of_a_word(explorer: Opener) -> None:
 
 
 def test_the_cells_are_shown_by_gate_and_one_unit_shades_the_text(explorer: Opener) -> None:
-    page = opened(explorer, "autocomplete?text=the+united+st")
+    page = opened(explorer, "autocomplete?text=the+united+st&units=all")
     page.get_by_label("State or gate").select_option("update")
     expect(page.get_by_label("State or gate")).to_have_value("update")
     expect(page.locator(".expected[aria-busy]")).to_have_count(0)
@@ -65,6 +65,24 @@ def test_the_cells_are_shown_by_gate_and_one_unit_shades_the_text(explorer: Open
     colors = page.evaluate("[...document.querySelectorAll('.glyph')].map(g => g.style.backgroundColor)")
     assert len(set(colors)) > 3
     assert "unit=1" in page.url
+
+
+def test_the_units_that_change_most_stand_first_and_gates_are_lines(explorer: Opener) -> None:
+    page = opened(explorer, "autocomplete?text=the+united+st")
+    model = rote.load_autocomplete("gru")
+    found = rote.trace(model, model.encode("the united st"))
+    hidden = found.states[0]["hidden"][0]
+    most = (hidden.amax(0) - hidden.amin(0)).topk(32).indices.tolist()
+    frame, read = page.locator(".heat-frame"), page.locator(".heat .heat-readout")
+    for _ in range(3):
+        frame.press("ArrowDown")
+        expect(read).to_contain_text("at character 1")
+        assert int(read.inner_text().split()[1]) in most
+    expect(page.locator(".gate-lines .chart-legend li")).to_have_text(list(found.gates[0]))
+    plot = page.locator(".gate-lines .chart-plot")
+    plot.press("End")
+    gate = next(iter(found.gates[0].values()))
+    expect(page.locator(".gate-lines .chart-readout")).to_contain_text(f"{float(gate[0, -1].mean()):.3g}")
 
 
 def test_pointing_at_an_earlier_character_shows_what_was_expected_there(explorer: Opener) -> None:

@@ -168,6 +168,23 @@ def test_the_walk_leads_through_the_articles_situations(explorer: Opener) -> Non
     assert "walk=1" in page.url
 
 
+def test_the_first_text_stands_beside_the_articles_own_networks_and_the_walk_says_both_ranks(explorer: Opener) -> None:
+    page = opened(explorer, "connectivity?walk=1")
+    rows = page.locator(".text-row")
+    expect(rows).to_have_count(6)
+    expect(rows.nth(1)).to_have_attribute("aria-label", "GRU, the article's own")
+    expect(page.locator(".model-about").nth(0)).to_contain_text("steps of 32 texts · test loss")
+    expect(page.locator(".model-about").nth(1)).to_contain_text("14,278 steps of 64 texts · test loss 2.12 nats")
+    own = rote.suggest(rote.load_autocomplete("gru"), PARAGRAPH[:107], target="learning")
+    expect(page.locator(".walk-ranks li").first).to_contain_text(f"GRU here rank {own.rank}, ")
+    expect(page.locator(".walk-ranks li").first).to_contain_text("; published first, 57.5%")
+    expect(page.locator(".walk-ranks li").nth(2)).to_contain_text("; published not among the first 3")
+    page.locator(".text-rows").evaluate("list => list.lastElementChild.scrollIntoView()")
+    expect(page.locator(".walk-page h2")).to_be_in_viewport()  # it stays beside the rows
+    page.get_by_label("Text", exact=True).fill("the dogs")
+    expect(rows).to_have_count(3)  # of another text nothing is stored
+
+
 def test_a_users_model_with_words_and_an_error_that_leaves_the_view_usable(explorer: Opener) -> None:
     shelf = explorer.server.workbench.catalog
     key = shelf.add_model(model_of(len(WORDS)), WORDS, None, "Mine")

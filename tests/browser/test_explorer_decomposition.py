@@ -105,3 +105,13 @@ def test_anybody_can_use_it(explorer: Opener, width: int, scheme: str) -> None:
     expect(page.locator(".view-decomposition")).to_have_attribute("data-tree", str(31 * 32 // 2))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert_accessible(page)
+
+
+def test_it_opens_with_a_phrase_that_decides_and_the_tree_writes_its_numbers(explorer: Opener) -> None:
+    page = opened(explorer, "decomposition")
+    assert phrase(page) == " united"
+    assert fact(page, "logit from the phrase") > 3 * fact(page, "from the rest")
+    written = [float(text.replace("−", "-")) for text in page.locator(".heat-writing span").all_inner_texts()]
+    assert len(written) == int(page.locator(".view-decomposition").get_attribute("data-tree") or 0)
+    ends = page.locator(".tree .color-bar > span").all_inner_texts()[:2]
+    assert max(abs(value) for value in written) == pytest.approx(float(ends[1]), abs=0.06)

@@ -13,6 +13,7 @@ from watched_page import Watched
 
 from rote.explorer import Explorer, Workbench
 from rote.laboratory import Laboratory
+from rote.store import Request
 
 pytestmark = pytest.mark.browser
 
@@ -64,6 +65,18 @@ def test_claims_are_filtered_and_the_address_remembers(lab: Opener) -> None:
     expect(page.get_by_label("Search")).to_have_value("seeds")
 
 
+def test_the_overview_has_a_mark_for_each_claim_and_leads_to_it(lab: Opener) -> None:
+    page = lab.open("ledger")
+    claims, marks = page.locator(".claim"), page.locator(".claim-mark")
+    expect(claims.first).to_be_visible()
+    assert marks.count() == claims.count()
+    marks.nth(40).locator("circle").first.click()
+    expect(claims.nth(40).locator(".claim-body")).to_be_in_viewport()
+    said = page.locator(".claim .as-said").all_inner_texts()
+    assert len(said) == marks.count()
+    assert any("published" in text and "here" in text for text in said)
+
+
 def test_a_count_filters_by_verdict_with_the_keyboard(lab: Opener) -> None:
     page = lab.open("ledger")
     button = page.get_by_role("button", name="not run")
@@ -104,8 +117,25 @@ def test_a_claim_shows_what_is_kept_beside_what_ran_here(lab: Opener) -> None:
     expect(claim.get_by_role("link", name=re.compile("See its .* runs"))).to_be_visible()
 
 
-def test_chosen_runs_are_compared_in_one_chart(lab: Opener) -> None:
+def test_the_runs_open_with_a_comparison_and_follow_those_that_are_going_on(lab: Opener) -> None:
     page = lab.open("runs")
+    expect(page.locator(".chart-line").first).to_be_visible()
+    page.get_by_role("button", name="Clear the selection").click()
+    expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
+    going = Request("plane", 0, "going", {"model": {"hidden": 3}}, (0,), "quick")
+    store = lab.server.workbench.store
+    with store.open(going) as run:
+        run.metrics.append({"step": 0, "loss": [1.0]})
+        page = lab.open("runs")
+        expect(page.locator("tbody tr.chosen")).to_contain_text("running")
+        run.metrics.append({"step": 5, "loss": [0.5]})
+        page.locator(".chart-plot").press("End")
+        expect(page.locator(".chart-readout")).to_contain_text("step 5")
+    expect(page.locator("tbody tr.chosen")).to_contain_text("interrupted")  # nobody goes on with it
+
+
+def test_chosen_runs_are_compared_in_one_chart(lab: Opener) -> None:
+    page = lab.open("runs?study=plane")
     expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
     rows = page.locator("tbody tr", has_text="finished").filter(has_text="training")
     rows.nth(0).click()

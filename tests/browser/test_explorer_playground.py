@@ -14,9 +14,9 @@ from PIL import Image, ImageChops
 from playwright.sync_api import Page, expect
 from watched_page import Watched
 
-from rote.explorer.plane_jobs import jobs_of
 from rote.explorer.plane_session import PlaneSession
 from rote.explorer.plane_settings import PlaneSettings
+from rote.explorer.training_jobs import jobs_of
 
 pytestmark = pytest.mark.browser
 SMALL = "playground?seeds=2&hidden=4,3"

@@ -20,3 +20,17 @@ def test_anybody_can_use_the_runs(explorer: Opener, scheme: str) -> None:
     page = explorer.open("runs", color_scheme=scheme)
     expect(page.locator("h1")).to_have_text("Runs")
     assert_accessible(page)
+
+
+def test_text_and_model_go_along_between_the_views_on_texts(explorer: Opener) -> None:
+    page = explorer.open("autocomplete?model=lstm&text=the+uni")
+    page.get_by_label("Type here").fill("the cold w")
+    page.wait_for_url("**text=the+cold+w*")
+    tabs = page.locator("#views")
+    tabs.get_by_text("Decomposition").click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("the cold w")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("lstm")
+    tabs.get_by_text("Connectivity").click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("the cold w")
+    expect(page.locator(".text-row")).to_have_count(1)
+    expect(page.get_by_label("Model of this row")).to_have_value("lstm")

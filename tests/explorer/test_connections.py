@@ -16,7 +16,8 @@ import pytest
 from api_client import bearing
 
 from rote.explorer import Explorer, Workbench, connections
-from rote.explorer.plane_jobs import jobs_of
+from rote.explorer.plane_session import PlaneSession
+from rote.explorer.training_jobs import jobs_of
 from rote.store import Store
 
 SECONDS = 1.0
@@ -131,9 +132,9 @@ def test_a_stream_that_nobody_reads_ends_with_its_job_and_a_slow_reader_goes_on(
     jobs = jobs_of(explorer.workbench)
     with urllib.request.urlopen(asked(explorer, "playground/start", {})) as answer:
         job = json.load(answer)["job"]
-    found = jobs.find(job)
+    found = jobs.find(job, PlaneSession)
 
-    async def lines(updates: int, frames: int, focus: int | None):  # type: ignore[no-untyped-def]
+    async def lines(updates: int, frames: int, at: object):  # type: ignore[no-untyped-def]
         while True:  # more than the buffers of the system take
             yield {"frame": "x" * 1_000_000}
             await asyncio.sleep(0)

@@ -124,3 +124,13 @@ def test_what_is_wrong_is_told_in_one_line(client: TestClient, path: str, body: 
     response = client.post(f"/api/decomposition/{path}", json={"model": "lstm", "text": TEXT} | where | body)
     assert response.status_code == 422
     assert said in response.json()["error"]
+
+
+def test_the_first_example_is_one_that_the_search_ranks_by_its_phrase(client: TestClient) -> None:
+    example = client.get("/api/decomposition/example").json()
+    start, end = example["phrase"]
+    body = {"model": example["model"], "text": example["text"], "start": start, "end": end}
+    found = client.post("/api/decomposition/phrase", json=body).json()
+    assert found["outputs"][-1] == "states"
+    assert found["chance"][-1] > 0.5
+    assert found["phrase"][-1] > 3 * abs(found["rest"][-1])

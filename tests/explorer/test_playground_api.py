@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 import pytest
 from api_client import TestClient, bench_of, client_of
 
-from rote.explorer import Workbench, plane_jobs
-from rote.explorer.plane_jobs import jobs_of
+from rote.explorer import Workbench, training_jobs
 from rote.explorer.plane_session import PlaneSession
 from rote.explorer.plane_settings import PlaneSettings
-from rote.explorer.playground import Play, _lines
+from rote.explorer.training_jobs import jobs_of, lines
 from rote.explorer.workbench import JOBS
 from rote.store import Store
 
@@ -114,25 +113,25 @@ def test_jobs_are_bounded_and_stopping_one_makes_room(client: TestClient) -> Non
 def test_a_job_that_nobody_uses_gives_way(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     started = [post(client, "start", settings={"seeds": 1})["job"] for _ in range(JOBS)]
     post(client, "step", job=started[0])  # so that the second is the one that was still for longest
-    monkeypatch.setattr(plane_jobs, "STILL_SECONDS", 0.0)
+    monkeypatch.setattr(training_jobs, "STILL_SECONDS", 0.0)
     post(client, "start", settings={"seeds": 1})
     assert refused(client, "step", job=started[1])[0] == 404
     assert [refused(client, "step", job=job, updates=-1)[0] for job in started[2:]] == [422] * (JOBS - 2)
     post(client, "step", job=started[0])
-    monkeypatch.setattr(plane_jobs, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(training_jobs, "IDLE_SECONDS", 0.0)
     assert refused(client, "step", job=started[0])[0] == 404
     assert jobs_of(bench_of(client)).running() == 0
 
 
 def test_a_reader_that_goes_away_frees_the_job(bench: Workbench) -> None:
     jobs = jobs_of(bench)
-    job = jobs.start(PlaneSettings(seeds=1))
+    job = jobs.start(lambda: PlaneSession(PlaneSettings(seeds=1)))
 
     async def read_two_and_leave() -> None:
-        lines = _lines(bench, jobs, job, Play(job=job.id))
-        await anext(lines)
-        await anext(lines)
-        await lines.aclose()  # as the server does when the connection is closed
+        played = lines(bench, job, 1, 1000, None)
+        await anext(played)
+        await anext(played)
+        await played.aclose()  # as the server does when the connection is closed
 
     run_alone(read_two_and_leave())
     assert jobs.running() == 0
@@ -143,20 +142,20 @@ def test_a_reader_that_goes_away_frees_the_job(bench: Workbench) -> None:
 
 def test_a_stream_ends_when_the_server_does(bench: Workbench) -> None:
     jobs = jobs_of(bench)
-    job = jobs.start(PlaneSettings(seeds=1))
+    job = jobs.start(lambda: PlaneSession(PlaneSettings(seeds=1)))
 
     async def read() -> int:
-        lines = _lines(bench, jobs, job, Play(job=job.id))
-        await anext(lines)
+        played = lines(bench, job, 1, 1000, None)
+        await anext(played)
         bench.end()
-        return len([line async for line in lines])
+        return len([line async for line in played])
 
     assert run_alone(read()) <= 1
 
 
 def test_a_pause_ends_the_stream_and_a_change_does_not_wait_for_it(bench: Workbench) -> None:
     """While frames are read, another thread changes a setting and then pauses: both reach the running session."""
-    job = jobs_of(bench).start(PlaneSettings(seeds=1))
+    job = jobs_of(bench).start(lambda: PlaneSession(PlaneSettings(seeds=1)))
     frames = []
 
     async def read() -> None:

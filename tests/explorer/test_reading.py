@@ -41,7 +41,7 @@ def test_a_word_that_is_no_output_has_no_target(gru: Reader) -> None:
 
 
 def test_too_long_a_text_is_refused_with_its_length(gru: Reader) -> None:
-    with pytest.raises(UsageError, match="12 characters; at most 10"):
+    with pytest.raises(UsageError, match="11 characters; at most 10"):
         gru.read("a" * 11, 10)
 
 

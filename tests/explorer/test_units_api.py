@@ -77,7 +77,7 @@ def test_a_gradient_is_that_of_autograd(client: TestClient) -> None:
     [
         ({"layer": 9}, "'layer' must lie in 0 to 0"),
         ({"unit": 4000}, "'unit' must lie in 0 to 159"),
-        ({"text": "a" * 300}, "Shorten"),
+        ({"text": "a" * 401}, "Shorten"),
     ],
 )
 def test_what_is_not_there_is_told(client: TestClient, changes: dict[str, Any], told: str) -> None:

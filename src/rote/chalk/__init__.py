@@ -12,14 +12,26 @@ after ``rote.chalk.install_as("edugrad")``.
 
 import sys
 
-from rote.chalk import check, data, fused, graph, nn, ops, optim, tensor, through_time
+from rote.chalk import check, data, fused, graph, nn, ops, optim, stepping, tensor, through_time
 from rote.chalk.check import gradcheck
 from rote.chalk.graph import to_dot, to_svg
+from rote.chalk.stepping import show
 from rote.chalk.tensor import Operation, Tensor, no_grad, tensor_op
 from rote.chalk.through_time import bptt_terms
 
-__all__ = ["Operation", "Tensor", "bptt_terms", "gradcheck", "install_as", "no_grad", "tensor_op", "to_dot", "to_svg"]
-_MODULES = (check, data, fused, graph, nn, ops, optim, tensor, through_time)
+__all__ = [
+    "Operation",
+    "Tensor",
+    "bptt_terms",
+    "gradcheck",
+    "install_as",
+    "no_grad",
+    "show",
+    "tensor_op",
+    "to_dot",
+    "to_svg",
+]
+_MODULES = (check, data, fused, graph, nn, ops, optim, stepping, tensor, through_time)
 
 
 def install_as(name: str) -> None:

@@ -19,6 +19,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 import rote
+from rote.chalk.stepping import PLAYER
 from rote.errors import RoteError, UnknownNameError
 from rote.explorer.messages import Answer, Key, RefusedError, error
 from rote.explorer.safety import Guard
@@ -77,6 +78,10 @@ def create_app(bench: Workbench | None = None, token: str | None = None) -> Fast
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
         return FileResponse(STATIC / "index.html")
+
+    @app.get("/static/lib/graph_player.js", include_in_schema=False)
+    def graph_player() -> FileResponse:
+        return FileResponse(PLAYER)  # chalk stands alone: what shows its graphs is its own
 
     app.mount("/static", StaticFiles(directory=STATIC))
     app.mount("/house", StaticFiles(directory=HOUSE))

@@ -16,7 +16,7 @@ from rote.errors import UnknownNameError, UsageError, did_you_mean
 from rote.models.subwords import Subwords
 
 if TYPE_CHECKING:
-    from rote.models import SequenceModel
+    from rote.models import AutocompleteConfig, SequenceModel
     from rote.store import Store
 
 Unit = Literal["character", "word"]
@@ -208,8 +208,25 @@ def _autocomplete_listing(key: str, title: str, group: str, path: Path | str) ->
     from rote.models.saved_autocomplete import describe_autocomplete
 
     config, vocabulary = describe_autocomplete(path)
-    about = f"{config.layers} layer{'s' * (config.layers > 1)} of {config.units} units"
+    about = f"{config.layers} layer{'s' * (config.layers > 1)} of {config.units} units{_record(config, path)}"
     return Listing(key, title, "autocomplete", config.cell, "character", len(vocabulary), group, about=about)
+
+
+def _record(config: AutocompleteConfig, path: Path | str) -> str:
+    """What the stored record of a training says: parameters, updates, and the loss on the test text."""
+    from rote.models.saved_autocomplete import autocomplete_record
+
+    match autocomplete_record(path):
+        case {
+            "request": {
+                "config": {"task": {"words": int(words)}, "training": {"steps": int(steps), "batch": int(batch)}}
+            },
+            "test": {"cross_entropy": float(loss)},
+        }:
+            size = config.parameters(words)
+            shown = f"{size['recurrent']:,} recurrent of {sum(size.values()):,} parameters"
+            return f" · {shown} · {steps:,} steps of {batch} texts · test loss {loss:.2f} nats"
+    return ""
 
 
 def _autocomplete_loader(listing: Listing, path: Path | str) -> Loader:

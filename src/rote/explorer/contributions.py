@@ -19,7 +19,6 @@ from rote.analyses.spans import contiguous_spans
 from rote.errors import UsageError
 from rote.explorer.reading import Reader, Reading
 
-LIMIT = 400  # symbols of a text whose one phrase is looked at
 TREE = 60  # symbols up to the output whose spans are all looked at
 WORDS = 32  # or words
 NUMBERS = 40_000_000  # of the states of all spans at all steps, that are held at once
@@ -67,7 +66,7 @@ def contribution(
 ) -> Contribution:
     """``word``: the output that is looked at everywhere; else what the text has there (``target``), where it says so,
     or what the model predicts there."""
-    reading = reader.read(text, LIMIT)
+    reading = reader.read(text)
     parts = decompose(reader.model, reading.tokens, [span], rules=rules, at=slice(span[0], None))
     both, rest, offset = parts.logits()[0, 0], parts.logits(irrelevant=True)[0, 0], parts.baseline_logits()[0]
     whole = both + rest + offset
@@ -113,7 +112,7 @@ def all_spans(
     reader: Reader, text: str, at: int, *, word: str | None = None, whole_words: bool = False, rules: str = "shapley"
 ) -> Spans:
     """All spans that end at or before the output ``at``, of symbols or of whole words."""
-    reading = reader.read(text, LIMIT)
+    reading = reader.read(text)
     if not 0 <= at < reading.time:
         raise UsageError(f"'at' must lie in 0 to {reading.time - 1}, the steps of the text. Got {at}.")
     if reader.model.recurrent.directions == 2:

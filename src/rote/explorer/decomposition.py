@@ -10,6 +10,8 @@ from rote.explorer.text_requests import Step, TextBody, Word
 from rote.explorer.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/api/decomposition", tags=["decomposition"])
+# What the view opens with: “united” decides that “states” is expected (the best of benchmarks/decisive_phrases.py).
+EXAMPLE = {"model": "lstm", "text": "the prime minister of the united ", "phrase": (26, 32), "at": 33}
 
 
 class Rules(TextBody):
@@ -26,6 +28,12 @@ class PhraseBody(Rules):
 class TreeBody(Rules):
     at: Step
     unit: Literal["symbols", "words"] = "symbols"
+
+
+@router.get("/example")
+def example() -> dict[str, Any]:
+    """A text in which one phrase visibly decides what a bundled model predicts."""
+    return EXAMPLE
 
 
 @router.post("/phrase")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rote.explorer.stored_matrices import listings
+from rote.explorer.stored_matrices import listings, ranks
 from rote.studies.memorization.published import PARAGRAPH
 
 
@@ -59,4 +59,7 @@ SITUATIONS = (
 def walk() -> dict[str, Any]:
     """``stored``: the article's own networks, of which only the connectivity of this text is known."""
     situations = [asdict(situation) for situation in SITUATIONS]
+    for situation in situations:
+        for place in situation["places"]:
+            place["published"] = ranks(place["at"])
     return {"text": PARAGRAPH.removeprefix(" "), "situations": situations, "stored": listings()}

@@ -13,7 +13,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 from rote import report
 from rote.errors import RoteError, UnknownNameError, UsageError
+from rote.explorer import view_questions
 from rote.explorer.views import STATIC, VIEWS
 from rote.store.files import write_atomically
 
@@ -44,6 +45,7 @@ _OPTIONS = {
     "decomposition": (
         "text", "model", "phrase", "at", "look", "word", "rules", "unit"
     ),
+    **view_questions.OPTIONS,
 }  # fmt: skip
 
 
@@ -72,11 +74,7 @@ class Inline:
 
 def inline(ask: Ask, view: str, options: Mapping[str, Any], height: int = HEIGHT) -> Inline:
     """The view with these options, answered by ``ask``."""
-    if view not in _OPTIONS:
-        raise UnknownNameError("view for a notebook", view, _OPTIONS)
-    for name in options:
-        if name not in _OPTIONS[view]:
-            raise UnknownNameError("option", name, _OPTIONS[view], f" of the view {view}")
+    check_view(view, options)
     answers: dict[str, str] = {}
 
     def recorded(method: str, path: str, body: Any = None) -> Any:
@@ -88,6 +86,20 @@ def inline(ask: Ask, view: str, options: Mapping[str, Any], height: int = HEIGHT
     state = _QUESTIONS[view](recorded, values)
     title = next(found.title for found in VIEWS if found.name == view)
     return Inline(_document(view, title, state, answers), f"{title} · Rote explorer", height)
+
+
+def check_view(view: str, options: Iterable[str]) -> None:
+    """Refuse a view that cannot be one document, and options that it does not have."""
+    if view in {one.name for one in VIEWS} - set(_OPTIONS):
+        raise UsageError(
+            f"The view {view!r} computes while it is looked at, so it is saved from its page: rote explore, then "
+            "Export, Offline HTML."
+        )
+    if view not in _OPTIONS:
+        raise UnknownNameError("view to save", view, _OPTIONS)
+    for name in options:
+        if name not in _OPTIONS[view]:
+            raise UnknownNameError("option", name, _OPTIONS[view], f" of the view {view}")
 
 
 def asking(url: str, token: str | None) -> Ask:
@@ -178,7 +190,8 @@ def _decomposition(ask: Any, values: dict[str, str]) -> dict[str, str]:
     return values
 
 
-_QUESTIONS = {"connectivity": _connectivity, "autocomplete": _autocomplete, "decomposition": _decomposition}
+_QUESTIONS = {"connectivity": _connectivity, "autocomplete": _autocomplete, "decomposition": _decomposition,
+              **view_questions.QUESTIONS}  # fmt: skip
 
 
 def _usable(ask: Any) -> list[dict[str, Any]]:

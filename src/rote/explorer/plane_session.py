@@ -95,6 +95,10 @@ class PlaneSession:
             if time.monotonic() > end:
                 break
 
+    def seen(self, focus: int | None = None) -> dict[str, Any]:
+        """All that the page shows: the frame, and points that were learned from."""
+        return {"frame": self.frame(focus), "points": self.points()}
+
     def points(self) -> list[dict[str, Any]]:
         """Of each network the first points that it learns from under the current settings."""
         batches = -(-SHOWN_POINTS // self.settings.batch)

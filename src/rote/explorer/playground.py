@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from rote.explorer.messages import Answer, Body
-from rote.explorer.plane_jobs import Job, Jobs, jobs_of
 from rote.explorer.plane_settings import PlaneSettings
-from rote.explorer.workbench import Workbench, workbench
+from rote.explorer.training_jobs import Job, jobs_of, lines
+from rote.explorer.workbench import workbench
+
+if TYPE_CHECKING:
+    from rote.explorer.plane_session import PlaneSession
 
 router = APIRouter(prefix="/api/playground", tags=["playground"])
 
@@ -47,10 +48,12 @@ class Play(OfJob):
 @router.post("/start")
 def start(body: Start, request: Request) -> Answer:
     """New networks, and what they look like."""
-    bench, jobs = workbench(request), _jobs(request)
+    bench = workbench(request)
 
-    def first() -> dict[str, Any]:
-        job = jobs.start(body.settings)
+    def first() -> dict[str, object]:
+        from rote.explorer.plane_session import PlaneSession
+
+        job = jobs_of(bench).start(lambda: PlaneSession(body.settings))
         return {"job": job.id, **job.look(body.focus)}
 
     return Answer(bench.compute(first))
@@ -58,35 +61,34 @@ def start(body: Start, request: Request) -> Answer:
 
 @router.post("/step")
 def step(body: Step, request: Request) -> Answer:
-    job = _jobs(request).find(body.job)
+    job = _job(body, request)
     return Answer({"frame": workbench(request).compute(job.step, body.updates, body.focus)})
 
 
 @router.post("/change")
 def change(body: Change, request: Request) -> Answer:
     """Other settings: live, or with new networks where these have another shape or seed."""
-    job = _jobs(request).find(body.job)
+    job = _job(body, request)
     return Answer(workbench(request).compute(job.change, body.settings, body.focus))
 
 
 @router.post("/reset")
 def reset(body: OfJob, request: Request) -> Answer:
     """The same networks as at step 0."""
-    job = _jobs(request).find(body.job)
+    job = _job(body, request)
     return Answer(workbench(request).compute(job.reset, body.focus))
 
 
 @router.post("/play")
 async def play(body: Play, request: Request) -> StreamingResponse:
     """Frames as lines of JSON, until ``pause``. Closing the connection ends the job."""
-    bench, jobs = workbench(request), _jobs(request)
-    lines = _lines(bench, jobs, jobs.find(body.job), body)
-    return StreamingResponse(lines, media_type="application/x-ndjson")
+    played = lines(workbench(request), _job(body, request), body.updates, body.frames, body.focus)
+    return StreamingResponse(played, media_type="application/x-ndjson")
 
 
 @router.post("/pause")
 def pause(body: OfJob, request: Request) -> Answer:
-    job = _jobs(request).find(body.job)
+    job = _job(body, request)
     job.pause()
     return Answer({"frame": workbench(request).compute(job.step, 0, body.focus)})
 
@@ -94,23 +96,11 @@ def pause(body: OfJob, request: Request) -> Answer:
 @router.post("/stop")
 def stop(body: OfJob, request: Request) -> Answer:
     """The page is left: free the job's place."""
-    jobs = _jobs(request)
-    jobs.stop(jobs.find(body.job))
+    jobs_of(workbench(request)).stop(_job(body, request))
     return Answer({"stopped": body.job})
 
 
-async def _lines(bench: Workbench, jobs: Jobs, job: Job, body: Play) -> AsyncIterator[str]:
-    whole = False
-    try:
-        async for frame in job.play(body.updates, body.frames, body.focus):
-            yield json.dumps(frame, allow_nan=False, separators=(",", ":")) + "\n"
-            if bench.ending:
-                break
-        whole = True
-    finally:
-        if not whole:  # the reader has gone
-            jobs.stop(job)
+def _job(body: OfJob, request: Request) -> Job[PlaneSession]:
+    from rote.explorer.plane_session import PlaneSession
 
-
-def _jobs(request: Request) -> Jobs:
-    return jobs_of(workbench(request))
+    return jobs_of(workbench(request)).find(body.job, PlaneSession)

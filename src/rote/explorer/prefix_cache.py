@@ -21,7 +21,6 @@ from rote.errors import UnknownNameError, UsageError
 from rote.explorer.reading import Reader, Reading
 from rote.explorer.text_connectivity import packed
 
-LIMIT = 400  # symbols
 KEPT, BYTES = 32, 128 * 2**20  # trails, and what they may take together
 
 
@@ -117,7 +116,7 @@ def expected(
     bins: int = 256,
 ) -> dict[str, Any]:
     """For the page: what is expected after the text, and the activity from the step ``since`` on."""
-    reading = reader.read(text or " ", LIMIT)
+    reading = reader.read(text or " ")
     trail, read = trails.follow(reader, reading)
     chances = trail.last.softmax(-1)
     values, numbers = chances.topk(min(top, len(reader.outputs)))
@@ -149,7 +148,13 @@ def expected(
         "units": trail.series[key][series].shape[1],
         "since": min(since, reading.time),
         "activity": packed(trail.series[key][series][since:].cpu().numpy()),
+        "gates": {name: _means(value) for name, value in trail.series[key].items() if name not in trail.states[key]},
     }
+
+
+def _means(values: Tensor) -> list[float]:
+    """Of the units at each step."""
+    return [round(value, 4) for value in values.mean(1).tolist()]
 
 
 def _strip(chances: Tensor, bins: int) -> tuple[np.ndarray, list[int]]:

@@ -22,6 +22,7 @@ from rote.tasks.alphabet import CHARACTERS
 from rote.tasks.autocomplete import UNKNOWN
 
 UNKNOWNS = ("<unknown>", "<unk>", "<UNK>", "[UNK]", "UNK")  # what vocabularies call a symbol that they do not know
+LIMIT = 400  # symbols of a text that are read, in every view; static/lib/textview.js tells it
 SHOWN = 6  # changed symbols that a note names
 _PIECES = re.compile(r"\w+|[^\w\s]")
 
@@ -81,15 +82,16 @@ class Reader:
             len(name) == 1 for name in self.inputs if not _is_special(name)
         )
 
-    def read(self, text: str, limit: int) -> Reading:
-        """``limit``: the most symbols that are read."""
+    def read(self, text: str, limit: int = LIMIT) -> Reading:
+        """``limit``: the most symbols that are read; a space that is put before a typed text does not count."""
         if isinstance(self.inputs, Subwords):
             found = self._encoded(text, self.inputs)
         else:
             found = self._typed(text) if isinstance(self.model, AutocompleteModel) else self._looked_up(text)
-        if len(found.symbols) > limit:
+        size = len(text) if isinstance(self.model, AutocompleteModel) else len(found.symbols)
+        if size > limit:
             unit = "characters" if self.by_characters else "symbols"
-            raise UsageError(f"The text has {len(found.symbols)} {unit}; at most {limit} are read here. Shorten it.")
+            raise UsageError(f"The text has {size} {unit}; at most {limit} are read here. Shorten it.")
         return found
 
     def example(self, size: int = 12) -> str:

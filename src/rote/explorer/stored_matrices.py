@@ -14,7 +14,7 @@ import numpy as np
 from rote.errors import UnknownNameError, UsageError
 from rote.explorer.catalog import Listing
 from rote.studies.memorization.previous_words import Words
-from rote.studies.memorization.published import CELLS, LAYERS, PARAGRAPH, UNITS, WORDS
+from rote.studies.memorization.published import BATCH, CELLS, LAYERS, PARAGRAPH, PARAMETERS, STEPS, TEST, UNITS, WORDS
 from rote.studies.memorization.stored_data import MODELS, load
 from rote.studies.memorization.stored_tables import looked_at
 
@@ -28,11 +28,30 @@ def listings() -> list[dict[str, Any]]:
         asdict(
             Listing(
                 f"{PREFIX}{cell}", f"{title}, the article's own", "stored", cell, "character", WORDS + 2, "article",
-                about=f"{LAYERS[title]} x {UNITS} units, as published",
+                about=_about(title),
             )
         )
         for cell, title in CELLS.items()
     ]  # fmt: skip
+
+
+def ranks(at: int) -> dict[str, dict[str, Any]]:
+    """By cell, where the published networks have the word that is being typed at a character of the paragraph; None:
+    below the three suggestions that were stored."""
+    found = {}
+    for cell, title in CELLS.items():
+        given = looked_at(load(), title, Words.find(PARAGRAPH)).suggestions
+        found[cell] = {"rank": given.ranks[at], "chance": given.target_chances[at], "stored": len(given.words[at])}
+    return found
+
+
+def _about(title: str) -> str:
+    """As of a bundled model, from what was published."""
+    size, many = PARAMETERS[title], "s" * (LAYERS[title] > 1)
+    return (
+        f"{LAYERS[title]} layer{many} of {UNITS} units · {size[1]:,} recurrent of {sum(size):,} parameters · "
+        f"{STEPS:,} steps of {BATCH} texts · test loss {TEST[title][0]:.2f} nats"
+    )
 
 
 def answer(key: str, text: str, **asked: str) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from rote.analyses import connectivity
 from rote.analyses.gradient_batches import Norm, Wrt
 from rote.analyses.target_rows import Of
 from rote.errors import UsageError
-from rote.explorer.reading import Reader, Reading
+from rote.explorer.reading import LIMIT, Reader, Reading
 
-LIMIT = 400  # symbols
 DIGITS = 6  # of a probability
 Ask = Literal["text", "choice", "word"]  # about what the text has, the model's own choice, or one word everywhere
 

@@ -22,7 +22,7 @@ from rote.models import AutocompleteConfig, AutocompleteModel, SequenceModel
 from rote.tasks.alphabet import CHARACTERS
 from rote.tasks.autocomplete import WORDS_BEFORE
 
-LIMIT, SHORT = 200, 48  # symbols: of a text, and of one whose every output's gradient is computed
+SHORT = 48  # symbols of a text whose every output's gradient is computed
 UNITS, WORDS, SEED = 100, 1000, 0  # of the untrained networks
 UNTRAINED = {"elman": 2, "gru": 2, "lstm": 2, "nested_lstm": 1}  # cell -> layers, as the source has them
 DIGITS = 4  # of a probability
@@ -37,7 +37,7 @@ def watched(reader: Reader, text: str, layer: int, unit: int) -> dict[str, Any]:
     cell = recurrent.cell(layer)
     if not 0 <= unit < cell.hidden_size:
         raise UsageError(f"'unit' must lie in 0 to {cell.hidden_size - 1}. Got {unit}.")
-    reading = reader.read(text or " ", LIMIT)
+    reading = reader.read(text or " ")
     found = trace(model, reading.tokens)
     hidden = [found.states[number][_first(recurrent, number)][0] for number in range(recurrent.layers)]
     with torch.no_grad():

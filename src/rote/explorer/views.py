@@ -24,7 +24,10 @@ VIEWS = (
     View("units", "Units", "What does a recurrent unit compute, and how far does a gradient reach back?"),
     View("decomposition", "Decomposition", "What does a phrase contribute to each later prediction?"),
     View("playground", "Playground", "Train small networks on the plane and watch where they compose."),
+    View("recurrent", "Recurrent playground", "Train small recurrent networks on tasks in time and look inside."),
+    View("chalk", "Chalk", "A computation graph forward and backward, step by step."),
     View("lookup", "Lookup tables", "Compositions of tables: outputs, attention and gates at every step."),
+    View("profiles", "Profiles", "Which architecture composes what, and which has learned by rote?"),
     View("ledger", "Ledger", "Every claim, the published value, ours and the verdict."),
     View("runs", "Runs", "Every stored run: its settings and its curves, compared."),
 )

@@ -1,5 +1,6 @@
 // The page: navigation over the views, one of them open, its state in the address.
 import { ApiError, Recording, liveApi } from "./lib/api.js";
+import { carried } from "./lib/carried.js";
 import { fill, h } from "./lib/dom.js";
 import { exportMenu } from "./lib/export.js";
 import { frame } from "./lib/frame.js";
@@ -55,7 +56,7 @@ async function show(chosen) {
   if (open !== opening) return;
   const recording = new Recording();
   const api = liveApi(recording);
-  const state = linked(chosen.name, (address) => tab(chosen.name).setAttribute("href", address)); // it leads back to what was there
+  const state = linked(chosen.name, (address) => lead(chosen.name, address));
   const shown = frame({ ...view, about: chosen.about }, { api, state, announce, models: () => models(opening, api) });
   Object.assign(opening, { shown, recording, state });
   fill(main, shown.host);
@@ -70,6 +71,15 @@ function close() {
 
 function tab(name) {
   return navigation.querySelector(`a[data-view="${name}"]`);
+}
+
+// Its tab leads back to what was there; those of the other views on texts take text and model along.
+function lead(name, address) {
+  tab(name).setAttribute("href", address);
+  for (const { name: other } of session.views) {
+    const values = carried(name, parse(address).values, other, tab(other).getAttribute("href"));
+    if (values) tab(other).setAttribute("href", link(other, values));
+  }
 }
 
 function mark(chosen) {

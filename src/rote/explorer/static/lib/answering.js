@@ -5,8 +5,8 @@
 //   current.held                               // the latest of these, which area shows; null: it shows nothing
 //   current.waiting                            // an element that says so while there is nothing to show yet
 //
-// While the next answer is awaited, what the area shows is old, and looks so (aria-busy). When none comes, it is lost:
-// lost() takes it off the page.
+// While the next answer is awaited, what the area shows is old: it looks so (aria-busy), and a button in it does nothing.
+// When none comes, it is lost: lost() takes it off the page.
 import { h, latest } from "./dom.js";
 
 export function answering(area, ask, lost) {
@@ -42,5 +42,10 @@ export function answering(area, ask, lost) {
     current.waiting.hidden = true;
   }
   area.classList.add("answers");
+  area.addEventListener("click", (event) => { // also one that a key makes
+    if (area.getAttribute("aria-busy") !== "true") return;
+    event.stopPropagation();
+    event.preventDefault();
+  }, true);
   return current;
 }

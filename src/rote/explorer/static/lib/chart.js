@@ -63,19 +63,22 @@ export function lineChart(options) {
     return settings.series[index].color || category(index);
   }
 
+  // Whether a point has a place: a logarithm knows neither zero nor less.
+  const placed = ([x, y]) => Number.isFinite(y) && !(settings.y.log && y <= 0) && !(settings.x.log && x <= 0);
+
   function line(index) {
     const { points } = settings.series[index];
     let path = "";
     let pen = "M";
     for (const [x, y] of points) {
-      if (!Number.isFinite(y) || (settings.y.log && y <= 0) || (settings.x.log && x <= 0)) {
+      if (!placed([x, y])) {
         pen = "M";
         continue;
       }
       path += `${pen}${drawn.x.at(x).toFixed(1)},${drawn.y.at(y).toFixed(1)}`;
       pen = "L";
     }
-    const alone = points.filter(([, y]) => Number.isFinite(y));
+    const alone = points.filter(placed);
     if (alone.length === 1) {
       return svg("circle", { class: "chart-line", cx: drawn.x.at(alone[0][0]), cy: drawn.y.at(alone[0][1]), r: 3, fill: color(index) });
     }
@@ -176,7 +179,7 @@ export function lineChart(options) {
     const values = [];
     settings.series.forEach((item, index) => {
       const point = item.points.find((candidate) => candidate[0] === x);
-      if (!point || !Number.isFinite(point[1])) return;
+      if (!point || !placed(point)) return;
       group.append(svg("circle", { cx: at, cy: drawn.y.at(point[1]), r: 3.5, fill: color(index), stroke: "var(--raised)", "stroke-width": 1.5 }));
       values.push(`${item.name} ${number(point[1])}`);
     });

@@ -17,6 +17,12 @@ export function named(symbol) {
   return symbol === " " ? "space" : symbol;
 }
 
+// Some symbols as text.
+export function spelled(symbols, first, last) {
+  const letters = symbols.every((symbol) => symbol.length === 1);
+  return symbols.slice(first, last + 1).join(letters ? "" : " ").trim() || "space";
+}
+
 export function glyphs({ label, multiple = false, onpoint, onpress, onleave, onkey, ondrag }) {
   const id = uniqueId("text");
   const element = h("div", {

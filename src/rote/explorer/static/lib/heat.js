@@ -2,9 +2,10 @@
 //
 //   const map = heat({ label: "Activity", read: (row, column) => "text", onpick: (row, column) => {} });
 //   map.set({ rows, columns, value: (row, column) => -1..1 or null, signed }); map.cursor(row, column);
+//   map.set({ ..., written: [{ row, column, wide, text }] });    numbers on the map, each over so many columns
 import { cellCursor } from "./cells.js";
-import { divergingRgb, onTheme, sequentialRgb, theme } from "./color.js";
-import { h } from "./dom.js";
+import { divergingRgb, inkOn, onTheme, sequentialRgb, theme } from "./color.js";
+import { fill, h } from "./dom.js";
 
 const STRENGTH = { light: 0.8, dark: 0.6 }; // of the color scale: calmer than all of it
 
@@ -13,8 +14,9 @@ const calm = (t, signed) => (signed ? divergingRgb : sequentialRgb)(STRENGTH[the
 // colors(t, signed) -> [red, green, blue] of a value in -1..1
 export function heat({ label, hint = "", read, onpick = () => {}, cell = 0, axis: side = "top", colors = calm }) {
   const canvas = h("canvas", { width: 1, height: 1 });
+  const writing = h("div", { class: "heat-writing", "aria-hidden": "true" });
   const cursor = h("div", { class: "heat-cursor", "aria-hidden": "true", hidden: true });
-  const frame = h("div", { class: "heat-frame", tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": label }, canvas, cursor);
+  const frame = h("div", { class: "heat-frame", tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": label }, canvas, writing, cursor);
   const readout = h("p", { class: "heat-readout", role: "status" }, hint);
   const axis = h("div", { class: "heat-axis", "aria-hidden": "true" });
   const element = h("div", { class: "heat" }, side === "top" && axis, frame, side === "bottom" && axis, readout);
@@ -39,6 +41,10 @@ export function heat({ label, hint = "", read, onpick = () => {}, cell = 0, axis
     }
     context.putImageData(image, 0, 0);
     if (cell) element.style.setProperty("max-width", `max(16rem, ${columns * cell}px)`);
+    const ink = (row, column) => inkOn(`rgb(${colors(value(row, column), signed).join(", ")})`);
+    fill(writing, (shown.written || []).map(({ row, column, wide, text }) => h("span", { style: {
+      left: `${(100 * column) / columns}%`, top: `${(100 * row) / rows}%`, width: `${(100 * wide) / columns}%`, height: `${100 / rows}%`, color: ink(row, column),
+    } }, text)));
     axis.replaceChildren(...(shown.labels || []).map((text) => h("span", {}, text)));
     frame.style.setProperty("aspect-ratio", shown.aspect || "auto");
   }

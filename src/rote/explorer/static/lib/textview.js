@@ -2,7 +2,7 @@
 import { debounce, h, percent, select, uniqueId } from "./dom.js";
 
 const GROUPS = [["yours", "Yours"], ["bundled", "Bundled"], ["store", "In the store"], ["article", "The article's own, of its paragraph"]]; // of models
-const LIMIT = 400; // symbols that the server reads
+const LIMIT = 400; // symbols that the server reads (reading.py)
 
 // A probability; a small one is not shown as none.
 export function chance(value) {
@@ -19,9 +19,10 @@ export function textField({ label, value, wait, onchange, rows = 3, characters =
     disabled: true, // until it has its first text, which would replace what was typed before
   });
   const count = () => {
-    const size = area.value.length;
-    counter.textContent = characters() ? `${size} of ${LIMIT - 1}` : `${size} characters`;
-    counter.classList.toggle("over", characters() && size >= LIMIT);
+    const size = [...area.value].length; // as the server counts: an emoji is one
+    const over = characters() && size > LIMIT;
+    counter.textContent = `${size}${characters() ? ` of ${LIMIT}` : ""} characters${over ? `: too long by ${size - LIMIT}` : ""}`;
+    counter.classList.toggle("over", over);
   };
   const later = debounce(() => onchange(area.value), wait);
   area.addEventListener("input", () => {
@@ -54,6 +55,7 @@ export function textField({ label, value, wait, onchange, rows = 3, characters =
 export function modelPicker({ shelf, chosen, onchange, label }) {
   const model = () => shelf.find((candidate) => candidate.key === chosen.key);
   const slot = h("span", { class: "checkpoint" });
+  const about = h("small", { class: "model-about" }); // its size, and how it was trained
   const choice = select([], chosen.key, (key) => {
     chosen = { key, checkpoint: null };
     slider();
@@ -68,6 +70,7 @@ export function modelPicker({ shelf, chosen, onchange, label }) {
 
   function slider() {
     const steps = (model() && model().checkpoints) || [];
+    about.textContent = (model() && model().about) || "";
     slot.replaceChildren();
     if (!steps.length) return;
     const last = steps.length; // the trained model, after all checkpoints
@@ -89,5 +92,5 @@ export function modelPicker({ shelf, chosen, onchange, label }) {
   }
 
   slider();
-  return h("span", { class: "picker" }, choice, slot);
+  return h("span", { class: "picker" }, choice, slot, about);
 }

@@ -8,6 +8,7 @@ import { floats } from "../lib/matrix.js";
 import { shade, textPicture } from "../lib/shades.js";
 import { modelName, parseModel, titleOf, unitOf } from "../lib/models.js";
 import { chance, modelPicker, textField } from "../lib/textview.js";
+import { gateLines, moving } from "./autocomplete/gates.js";
 
 const EXAMPLES = ["parts of north af", "the united states of am", "he was born in the ci", "a young age through advanced le"];
 const LABELLED = 60; // characters that still fit above the map
@@ -27,6 +28,8 @@ export const view = {
     let unit = given.unit === undefined ? null : Number(given.unit);
     const NONE = { key: "", text: "", symbols: [], columns: [] };
     let activity = NONE; // what is shown of the cells, character by character
+    let every = given.units === "all"; // all units by number, or those that change most
+    let order = []; // the units of the map, from above
     let looked = null; // the character whose suggestions are shown; null: the last
 
     const expected = h("div", { class: "expected", hidden: true });
@@ -53,11 +56,12 @@ export const view = {
     const map = heat({
       label: "Activity of the cells: units down, characters across",
       hint: "Units down, characters across. Click a unit (or press Enter on it) to shade the text with it.",
-      read: (row, column) => `unit ${row} at character ${column + 1} “${named(activity.symbols[column])}”: ${number(activity.columns[column][row])}`,
-      onpick: (row) => chooseUnit(row === unit ? null : row),
+      read: (row, column) => `unit ${order[row]} at character ${column + 1} “${named(activity.symbols[column])}”: ${number(activity.columns[column][order[row]])}`,
+      onpick: (row) => chooseUnit(order[row] === unit ? null : order[row]),
       cell: 20,
     });
     const unitNote = h("p", { class: "hint" });
+    const gates = gateLines();
 
     const kind = () => shelf.find((item) => item.key === model.key)?.kind;
 
@@ -170,7 +174,9 @@ export const view = {
         choices,
         field("Layer", select(layers, String(layer), (value) => { layer = Number(value); unit = null; changed(); })),
         field("State or gate", select(names, series, (value) => { series = value; unit = null; changed(); })),
+        field("Units", select([["", "that change most, in that order"], ["all", "all, by number"]], every ? "all" : "", (value) => { every = value === "all"; remember(); drawActivity(); })),
       );
+      gates.update(answer.gates);
     }
 
     function drawActivity() {
@@ -179,7 +185,8 @@ export const view = {
       const signed = columns.some((column) => column.some((value) => value < 0));
       const most = rangeOf();
       const labels = columns.length <= LABELLED ? activity.symbols : [];
-      map.set({ rows: columns[0].length, columns: columns.length, signed, labels, value: (row, column) => columns[column][row] / most });
+      order = every ? [...columns[0].keys()] : moving(columns);
+      map.set({ rows: order.length, columns: columns.length, signed, labels, value: (row, column) => columns[column][order[row]] / most });
       paintUnit();
     }
 
@@ -242,7 +249,7 @@ export const view = {
 
     const keep = debounce(() => remember(), 200);
     function remember() {
-      context.state.set({ model: model ? modelName(model) : "", text, word, layer: layer || "", series: series === "hidden" ? "" : series, unit: unit === null ? "" : unit });
+      context.state.set({ model: model ? modelName(model) : "", text, word, layer: layer || "", series: series === "hidden" ? "" : series, unit: unit === null ? "" : unit, units: every ? "all" : "" });
     }
 
     const input = textField({ label: "Type here", value: "", wait: 0, rows: 2, characters: () => unitOf(shelf, model) !== "word", onchange: (value) => {
@@ -278,7 +285,7 @@ export const view = {
       h("section", { class: "panel", "aria-label": "Expected next" }, h("h2", {}, "Expected next"), suggestions, rank),
       h("div", {},
         h("section", { class: "panel", "aria-label": "The whole vocabulary" }, h("h2", {}, "The whole vocabulary"), strip, stripNote),
-        h("section", { class: "panel", "aria-label": "The cells along the text" }, h("h2", {}, "The cells along the text"), choices, unitNote, shown.element, map.element)),
+        h("section", { class: "panel", "aria-label": "The cells along the text" }, h("h2", {}, "The cells along the text"), choices, unitNote, shown.element, map.element, gates.element)),
     );
     const end = onTheme(() => current.held && draw());
 
@@ -309,6 +316,7 @@ export const view = {
         keep.cancel();
         input.cancel();
         map.destroy();
+        gates.destroy();
         end();
       },
       data() {

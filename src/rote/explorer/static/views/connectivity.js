@@ -77,7 +77,8 @@ export const view = {
       context.announce(`${row.title()} added.`);
     }
 
-    // What the article stored of its own networks, each under the live ones, at its own paragraph.
+    // What the article stored of its own networks, at its own paragraph.
+    const isStored = (row) => story.stored.some((model) => model.key === row.model.key);
     function addStored() {
       const missing = story.stored.filter((model) => !rows.some((row) => row.model.key === model.key));
       for (const { key } of missing) {
@@ -151,6 +152,14 @@ export const view = {
       legend = meaning();
       bar.update(legend);
       matrices.mark();
+      walk.compare((cell, place) => ranked(cell, place));
+    }
+
+    // Where the first row with a trained network of this cell has the word that is typed there.
+    function ranked(cell, place) {
+      const live = (row) => row.answer && !isStored(row) && shelf.find(({ key }) => key === row.of().key)?.cell === cell;
+      const row = rows.find((one) => live(one) && one.current.held.question.ask === "text" && one.current.held.question.text.trim() === story.text);
+      return row ? { title: titled(row), rank: row.answer.ranks[place], chance: row.answer.chances[place] } : null;
     }
 
     // Moving.
@@ -253,6 +262,7 @@ export const view = {
         walk.leave();
         pin(false); // to a place of the text before
       }
+      if (fresh && value.trim() !== story.text) rows.filter(isStored).forEach(remove); // nothing is stored of another text
       at = place === undefined ? Math.max(0, value.length) : place;
       if (fresh) loadAll();
       else paint();
@@ -301,14 +311,14 @@ export const view = {
     fill(
       root,
       h("p", { class: "lead-in" }, "A prediction rests on what was read before. Choose a character: the earlier ones are shaded by how strongly the model's output there depends on them."),
-      walk.element,
-      field.element,
-      h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is shown and measured"), h("div", { class: "controls" }, controls)),
-      h("div", { class: "legend-line" }, bar.element, hint),
-      list,
-      h("div", { class: "under-rows" }, adding, addingStored),
-      matrices.element,
-      numbers,
+      h("div", { class: "beside" }, walk.element, h("div", {},
+        field.element,
+        h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is shown and measured"), h("div", { class: "controls" }, controls)),
+        h("div", { class: "legend-line" }, bar.element, hint),
+        list,
+        h("div", { class: "under-rows" }, adding, addingStored),
+        matrices.element,
+        numbers)),
     );
     pin(pinned);
     paint();
@@ -323,7 +333,8 @@ export const view = {
       let asked = (given.models || "").split(",").filter(Boolean).map(parseModel);
       if (!asked.length && shelf.length) {
         const first = shelf.filter((model) => model.kind === shelf[0].kind && model.group === shelf[0].group).slice(0, START.models);
-        asked = first.map((model) => ({ key: model.key, checkpoint: null }));
+        const own = ({ cell, kind }) => (text === undefined && kind === "autocomplete" ? story.stored.filter((model) => model.cell === cell) : []); // each beside the article's
+        asked = first.flatMap((model) => [model, ...own(model)]).map(({ key }) => ({ key, checkpoint: null }));
       }
       const kind = shelf.find((model) => asked.length && model.key === asked[0].key)?.kind;
       if (text === undefined && kind === "sequence") {

@@ -2,18 +2,14 @@
 import { answering } from "../lib/answering.js";
 import { lineChart } from "../lib/chart.js";
 import { onTheme } from "../lib/color.js";
-import { debounce, fill, h, latest, number, select, svg, uniqueId } from "../lib/dom.js";
-import { glyphs, moved, named } from "../lib/glyphs.js";
-import { heat } from "../lib/heat.js";
+import { debounce, fill, h, number, select, uniqueId } from "../lib/dom.js";
+import { glyphs, moved, named, spelled } from "../lib/glyphs.js";
 import { wordsOf } from "../lib/matrix.js";
 import { colorBar, shade, textPicture } from "../lib/shades.js";
 import { modelName, parseModel, titleOf, unitOf } from "../lib/models.js";
 import { chance, modelPicker, textField } from "../lib/textview.js";
+import { spanTree } from "./decomposition/tree.js";
 
-const TEXT = "a young age through advanced learning though the rules taught in schools";
-const PHRASE = [20, 28]; // " advanced"
-const LOOKED = 31; // le|arning
-const LABELLED = 16; // units of a tree that can be named below it
 const LARGE = 0.01; // an error that makes the parts doubtful
 const OPTIONS = {
   look: { label: "Look at", values: [["predicted", "the predicted word"], ["target", "the text's own word"], ["word", "this word …"]] },
@@ -34,23 +30,21 @@ export const view = {
     let shelf = [];
     let model = given.model ? parseModel(given.model) : null;
     let text = given.text;
-    let [start, end] = (given.phrase || (given.text === undefined ? PHRASE : [0, 0]).join("-")).split("-").map(Number); // end: where keys extend it
-    let at = given.at === undefined ? (given.text === undefined ? LOOKED : null) : Number(given.at); // the output that is looked at
+    let [start, end] = (given.phrase || "0-0").split("-").map(Number); // end: where keys extend it
+    let at = given.at === undefined ? null : Number(given.at); // the output that is looked at
     let answer = null;
-    let tree = null;
     let legend = null; // what the colors mean
 
-    const askTree = latest((signal, body) => context.api.post("/api/decomposition/tree", body, { signal }));
     const rules = () => ({ rules: chosen.rules });
     const span = () => [Math.min(start, end), Math.max(start, end)];
 
     // What is shown is of the phrase, text and model that were asked about; the text can be used only while it is theirs.
     const results = h("div", { hidden: true });
     const current = answering(results, (signal, body) => context.api.post("/api/decomposition/phrase", body, { signal }), () => {
-      answer = tree = null;
-      results.hidden = treeBox.hidden = true;
+      answer = null;
+      results.hidden = true;
+      tree.forget();
       shown.set([], []);
-      treeState.textContent = "";
     });
     const asked = () => [current.held.question.start, current.held.question.end];
     const readAs = ({ model: key, checkpoint, text: of }) => JSON.stringify([key, checkpoint, of]);
@@ -94,10 +88,7 @@ export const view = {
     let dragged = false;
 
     const wordAt = (place) => wordsOf(answer.words).find(({ first, last }) => first <= place && place <= last);
-    const spell = (first, last) => {
-      const letters = answer.symbols.every((symbol) => symbol.length === 1);
-      return answer.symbols.slice(first, last + 1).join(letters ? "" : " ").trim() || "space";
-    };
+    const spell = (first, last) => spelled(answer.symbols, first, last);
 
     function choose(from, to) {
       [start, end] = [from, to];
@@ -122,6 +113,7 @@ export const view = {
         context.clear();
         return;
       }
+      wordNote.textContent = "";
       const before = answer && readAs(current.held.question);
       textBox.setAttribute("aria-busy", String(Boolean(answer) && !usable()));
       try {
@@ -132,19 +124,20 @@ export const view = {
         results.hidden = false;
         if (before !== readAs(got.question)) {
           shown.set(answer.symbols, answer.words, answer.changed);
-          tree = null;
-          treeBox.hidden = true;
+          tree.forget();
         }
         if (at === null || at < first || at >= answer.symbols.length) at = answer.symbols.length - 1;
         context.clear();
         draw();
         loadTree();
       } catch (error) {
-        if (before && error.status === 422 && start + end > 0) { // the phrase was of another text: this one may be shorter
+        const other = before && before !== readAs({ model: model.key, checkpoint: model.checkpoint, text });
+        if (other && error.status === 422 && start + end > 0) { // the phrase was of that one: this one may be shorter
           [start, end, at] = [0, 0, null];
           remember();
           await load();
-        } else context.fail(error);
+        } else if (error.status === 422 && chosen.look === "word") wordNote.textContent = error.message; // while it is typed
+        else context.fail(error);
       }
       textBox.setAttribute("aria-busy", "false");
     }
@@ -201,80 +194,9 @@ export const view = {
       treeLater();
     }
 
-    // All spans at the chosen output: a triangle, one cell per span, long spans on top.
+    const tree = spanTree(context, { root, choose: (first, last) => usable() && choose(first, last), doubts });
     const treeLater = debounce(() => loadTree(), 200);
-    async function loadTree() {
-      if (!answer || at === null) return;
-      const limit = answer.tree_limits[chosen.unit];
-      const count = chosen.unit === "words" ? wordsOf(answer.words.slice(0, at + 1)).length : at + 1;
-      if (count > limit) {
-        askTree.cancel();
-        tree = null;
-        treeBox.hidden = true;
-        treeState.textContent = `The tree holds at most ${limit} ${chosen.unit} up to the chosen output, here there are ${count}. Choose an earlier output.`;
-        return;
-      }
-      try {
-        treeState.textContent = "computing …";
-        treeBox.setAttribute("aria-busy", "true");
-        const found = await askTree(body({ at, unit: chosen.unit }));
-        if (!found || !answer) return;
-        tree = found;
-        treeBox.removeAttribute("aria-busy");
-        drawTree();
-      } catch (problem) {
-        tree = null;
-        treeBox.hidden = true;
-        treeState.textContent = problem.message;
-      }
-    }
-
-    const place = (first, length) => (first * (2 * tree.units.length - first + 1)) / 2 + length;
-    const ofCell = (row, column) => {
-      const count = tree.units.length;
-      const length = count - 1 - row; // the longest on top
-      const first = Math.floor((column - length) / 2); // shorter spans begin half a cell further left and right
-      return { first: Math.max(0, Math.min(count - 1 - length, first)), length };
-    };
-    const spanText = (first, length) => spell(tree.units[first][0], tree.units[first + length][1]);
-
-    function drawTree() {
-      const count = tree.units.length;
-      const most = Math.max(1e-9, ...tree.scores.map((score) => Math.abs(score)));
-      treeBox.hidden = false;
-      treeState.textContent = `Output ${tree.at + 1}, “${tree.output}”: the logit of each of the ${tree.scores.length} spans. Largest error of ${tree.measured} of them: ${number(tree.error)}. ${doubts(tree)}`;
-      treeState.classList.toggle("doubtful", tree.error > LARGE || Boolean(tree.warning));
-      map.set({
-        rows: count, columns: 2 * count, signed: true, aspect: count > 1 ? `2 / 1` : "8 / 1", labels: count <= LABELLED ? tree.units.map(([first, last]) => spell(first, last)) : [],
-        value: (row, column) => {
-          const length = count - 1 - row;
-          const inside = column - length;
-          if (inside < 0 || inside >= 2 * (count - length)) return null;
-          const share = tree.scores[place(Math.floor(inside / 2), length)] / most;
-          return Math.sign(share) * Math.abs(share) ** 0.7; // so that small ones can be told from none
-        },
-      });
-      const ranked = [];
-      for (let first = 0; first < count; first += 1) for (let length = 0; length < count - first; length += 1) ranked.push([spanText(first, length), tree.scores[place(first, length)], first, length]);
-      ranked.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
-      const line = ([words, score, first, length]) => h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => choose(tree.units[first][0], tree.units[first + length][1]) }, words)), h("td", { class: "number" }, number(score)));
-      fill(best, h("caption", {}, "Largest contributions"), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "span"), h("th", { scope: "col", class: "number" }, "logit"))), h("tbody", {}, ranked.slice(0, 12).map(line)));
-      root.dataset.tree = String(tree.scores.length);
-    }
-
-    const map = heat({
-      axis: "bottom",
-      label: "Tree of all spans: the whole text on top, single units at the bottom",
-      hint: "Each cell is a span: the whole text on top, single units at the bottom. Click a span to choose it as the phrase.",
-      read: (row, column) => {
-        const { first, length } = ofCell(row, column);
-        return `“${spanText(first, length)}”: ${number(tree.scores[place(first, length)])}`;
-      },
-      onpick: (row, column) => {
-        const { first, length } = ofCell(row, column);
-        choose(tree.units[first][0], tree.units[first + length][1]);
-      },
-    });
+    const loadTree = () => answer && at !== null && tree.load(body, answer, at, chosen.unit);
 
     const keep = debounce(() => remember(), 150);
     function remember() {
@@ -299,6 +221,7 @@ export const view = {
       remember();
       load();
     }, 350) });
+    const wordNote = h("p", { class: "hint", role: "status" });
     const controls = Object.entries(OPTIONS).map(([name, { label, values }]) => {
       const id = uniqueId("option");
       const made = select(values, chosen[name], (value) => {
@@ -309,7 +232,7 @@ export const view = {
         else if (name === "look" && value === "word" && !chosen.word) wordInput.focus();
         else load();
       }, { id });
-      return h("div", { class: "field" }, h("label", { for: id }, label), made, name === "look" && wordInput);
+      return h("div", { class: "field" }, h("label", { for: id }, label), made, name === "look" && [wordInput, wordNote]);
     });
     const modelSlot = h("span", {});
     const textBox = h("div", { class: "phrase-text answers" }, shown.element);
@@ -319,9 +242,6 @@ export const view = {
     const facts = h("dl", { class: "facts-line" });
     const error = h("p", { class: "method-error" });
     const chart = lineChart({ series: [], x: { label: "output (character)" }, y: { label: "logit" }, height: 220 });
-    const treeState = h("p", { class: "hint", role: "status" });
-    const best = h("table", { class: "data" });
-    const treeBox = h("div", { class: "tree answers", hidden: true }, map.element, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Largest contributions" }, best));
     fill(
       root,
       h("p", { class: "lead-in" }, "The state of a network is split in two: what comes from a phrase, and the rest. Drag over a phrase, or hold Shift and use the arrow keys; then choose a later character to see what the phrase contributes to the prediction there."),
@@ -333,7 +253,7 @@ export const view = {
     fill(
       results, h("div", { class: "legend-line" }, bar.element), notes, facts, error,
       h("section", { class: "panel", "aria-label": "The phrase against the rest" }, h("h2", {}, heading, " against the rest"), chart.element),
-      h("section", { class: "panel", "aria-label": "All spans" }, h("h2", {}, "All spans"), treeState, treeBox),
+      tree.element,
     );
     const endTheme = onTheme(() => answer && draw());
 
@@ -341,20 +261,24 @@ export const view = {
       shelf = await context.models();
       if (!shelf.length) throw new Error("No model on the shelf reads text.");
       model ??= { key: shelf[0].key, checkpoint: null };
+      const kind = shelf.find((item) => item.key === model.key)?.kind;
+      if (text === undefined) {
+        if (kind === "sequence") {
+          text = (await context.api.post("/api/connectivity/symbols", { model: model.key })).example;
+          [start, end, at] = [0, 0, null];
+        } else {
+          const example = await context.api.get("/api/decomposition/example");
+          text = example.text;
+          if (!given.phrase) [start, end, at] = [...example.phrase, example.at];
+          if (!given.model) model.key = shelf.some((item) => item.key === example.model) ? example.model : model.key;
+        }
+      }
       fill(modelSlot, modelPicker({ shelf, chosen: model, label: "Model", onchange: (picked) => {
         model = picked;
         input.count();
         remember();
         load();
       } }));
-      const kind = shelf.find((item) => item.key === model.key)?.kind;
-      if (text === undefined) {
-        text = TEXT;
-        if (kind === "sequence") {
-          text = (await context.api.post("/api/connectivity/symbols", { model: model.key })).example;
-          [start, end, at] = [0, 0, null];
-        }
-      }
       input.set(text);
       await load();
     }
@@ -362,8 +286,8 @@ export const view = {
 
     return {
       unmount() {
-        [current, askTree, later, treeLater, keep, input].forEach((part) => part.cancel());
-        map.destroy();
+        [current, tree, later, treeLater, keep, input].forEach((part) => part.cancel());
+        tree.destroy();
         chart.destroy();
         endTheme();
       },
@@ -379,17 +303,7 @@ export const view = {
         const painted = (place) => (place >= first && place <= last ? ["var(--published)", "var(--published-ink)"] : colors(place));
         const note = `contribution of “${spell(first, last)}”`;
         const picture = textPicture([{ title: titleOf(shownModel(), shelf), note, symbols: answer.symbols, words: answer.words, colors: painted, marked: at }], { bar: legend });
-        if (!tree) return picture;
-        const [width, height] = [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))];
-        const labels = tree.units.length <= LABELLED ? tree.units : [];
-        const middle = (index) => ((index + 0.5) * width) / tree.units.length;
-        picture.append(
-          svg("text", { x: 0, y: height + 12, "font-size": 12, fill: "var(--muted)" }, treeState.textContent),
-          svg("image", { x: 0, y: height + 24, width, height: width / 2, preserveAspectRatio: "none", href: map.picture() }),
-          ...labels.map(([from, to], index) => svg("text", { x: middle(index), y: height + width / 2 + 40, "font-size": 11, "text-anchor": "middle", fill: "var(--muted)" }, spell(from, to))),
-        );
-        picture.setAttribute("height", height + width / 2 + 50);
-        picture.setAttribute("viewBox", `0 0 ${width} ${height + width / 2 + 50}`);
+        tree.append(picture);
         return picture;
       },
     };

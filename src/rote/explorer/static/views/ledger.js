@@ -1,13 +1,19 @@
 // The claims with their verdicts at every scale: filter by outcome, source, kind, status and text; open one to see why.
-import { debounce, field, fill, h, select, svg } from "../lib/dom.js";
+import { debounce, field, fill, h, number, select } from "../lib/dom.js";
 import { badge, sign, tone } from "../lib/outcome.js";
 import { card, drawn } from "./ledger/card.js";
+import { overview, sources } from "./ledger/overview.js";
 
 const STATUSES = [["", "Any"], ["confirmatory", "confirmatory"], ["exploratory", "exploratory"]];
 const KINDS = { asserted: "asserted", cited: "in a cited work", implied: "implied", ours: "ours", identity: "identities", audit: "audits" };
 const FILTERS = ["outcome", "source", "kind", "status", "q"];
 
-const sources = (claims) => [...new Set(claims.map((claim) => claim.source))];
+// The first published number beside ours where there is one, else what the source says.
+function published({ numbers, published: said }) {
+  if (!numbers.length) return h("small", { class: "as-said", title: said }, said);
+  const [{ scale, comparison: found }] = numbers;
+  return h("small", { class: "as-said" }, `${found.label}: published ${found.published}, here ${number(found.ours)} (${scale})${numbers.length > 1 ? `, and ${numbers.length - 1} more` : ""}`);
+}
 
 export const view = {
   name: "ledger",
@@ -17,6 +23,7 @@ export const view = {
     const chosen = { ...Object.fromEntries(FILTERS.map((name) => [name, begin[name] || ""])), open: new Set((begin.open || "").split(",").filter(Boolean)) };
     let answer = null;
     const lead = h("p", { class: "lead" });
+    const all = h("div", { class: "scroll claims-overview", role: "region", tabindex: 0, "aria-label": "Overview of all claims" });
     const counts = h("ul", { class: "counts", "aria-label": "Claims by outcome" });
     const controls = h("div", { class: "controls" });
     const said = h("p", { class: "filtered", role: "status" });
@@ -72,6 +79,13 @@ export const view = {
       boxes.forEach((box) => { box.open = open; });
     }
 
+    function show(claim) {
+      const box = list.querySelector(`#claim-${claim.claim}`);
+      box.open = true;
+      box.scrollIntoView({ block: "start" });
+      box.querySelector("summary").focus({ preventScroll: true });
+    }
+
     function item(claim) {
       const [nearest, ...others] = claim.verdicts;
       const line = (found) => h("span", { class: `line ${tone(found.outcome)}` }, h("b", {}, claim.kind === "audit" ? "" : found.count), ` ${found.label}, ${found.where}`, found !== nearest && `: ${found.outcome}`);
@@ -79,7 +93,7 @@ export const view = {
         "details", { class: `claim ${tone(claim.verdict)}`, id: `claim-${claim.claim}`, open: chosen.open.has(claim.claim) },
         h("summary", {},
           h("span", { class: "signs" }, badge(claim.verdict), claim.differs_by_scale && h("span", { class: "tag flag", title: "Decided otherwise at another scale" }, "scale")),
-          h("span", { class: "said" }, claim.statement, nearest.caveats.length > 0 && h("small", {}, `but ${nearest.caveats.join("; ")}`)),
+          h("span", { class: "said" }, claim.statement, nearest.caveats.length > 0 && h("small", {}, `but ${nearest.caveats.join("; ")}`), published(claim)),
           h("span", { class: "figures" },
             claim.kind !== "audit" && drawn(claim.forest, "shares"),
             nearest.count && [line(nearest), others.filter((found) => found.count).map(line)],
@@ -101,6 +115,7 @@ export const view = {
     function draw() {
       const found = matching();
       drawCounts();
+      fill(all, overview(found, answer, show));
       said.textContent = found.length === answer.claims.length ? `${found.length} claims.` : `Showing ${found.length} of ${answer.claims.length} claims.`;
       const groups = sources(found).map((name) => {
         const source = answer.sources.find((candidate) => candidate.name === name);
@@ -125,7 +140,7 @@ export const view = {
         "div", { class: "empty" }, h("h2", {}, "Nothing has been run here yet"),
         h("p", {}, `The store ${answer.store} holds no finished study: the verdicts below are from results that come with Rote. Run everything at a small scale, or one study:`),
         h("pre", {}, h("code", {}, "rote reproduce\nrote run plane")),
-      ), counts, controls, said, list);
+      ), all, counts, controls, said, list);
       drawControls();
       draw();
     }
@@ -148,25 +163,3 @@ export const view = {
     };
   },
 };
-
-// All claims as one picture: a row of marks for each source.
-function overview(claims, { sources: known, outcomes }) {
-  const height = 44;
-  const colors = {
-    supported: "var(--yes)", holds: "var(--yes)", contradicted: "var(--no)", "does not hold": "var(--no)", open: "var(--open)", void: "var(--half)", tested: "var(--none)", "not run": "var(--none)",
-  };
-  const names = sources(claims);
-  const width = Math.max(790, 30 + 18 * Math.max(0, ...names.map((name) => claims.filter((claim) => claim.source === name).length)));
-  const text = (value, x, y, size, ink) => svg("text", { x, y, "font-size": size, fill: ink, "font-family": "var(--sans)" }, value);
-  const rows = names.map((name, at) => {
-    const marks = claims.filter((claim) => claim.source === name).map((claim, index) => svg(
-      "g", {}, svg("title", {}, `${claim.verdict}: ${claim.statement}`),
-      svg("circle", { cx: 20 + 18 * index, cy: 30 + at * height, r: 6, fill: claim.verdict === "not run" ? "none" : colors[claim.verdict], stroke: colors[claim.verdict], "stroke-width": 1.5 }),
-    ));
-    const source = known.find((candidate) => candidate.name === name);
-    return svg("g", {}, text(source ? source.title : name, 14, 16 + at * height, 12, "var(--ink)"), marks);
-  });
-  const bottom = names.length * height + 20;
-  const legend = outcomes.map((outcome, index) => svg("g", {}, svg("circle", { cx: 20 + 95 * index, cy: bottom, r: 5, fill: outcome === "not run" ? "none" : colors[outcome], stroke: colors[outcome] }), text(outcome, 30 + 95 * index, bottom + 4, 11, "var(--muted)")));
-  return svg("svg", { width, height: bottom + 16, viewBox: `0 0 ${width} ${bottom + 16}` }, rows, legend);
-}

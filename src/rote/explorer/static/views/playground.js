@@ -1,12 +1,14 @@
 // The playground: networks on the plane, trained on the server, step by step; several seeds side by side.
 import { negative, onTheme, positive } from "../lib/color.js";
 import { field, fill, h, number, percent, select, svg } from "../lib/dom.js";
+import { bytes } from "../lib/plane.js";
 import { ORDER, Past, fromLink, summary, toLink } from "../lib/plane_settings.js";
+import { training } from "../lib/training.js";
 import { boundariesOf } from "./playground/boundaries.js";
 import { controlsOf } from "./playground/controls.js";
 import { BITS, MEASURES, curvesOf } from "./playground/curves.js";
-import { BASE, training } from "./playground/training.js";
 
+const BASE = "/api/playground";
 const GLYPHS = { play: "M8 5v14l11-7z", pause: "M6 5h4v14H6zm8 0h4v14h-4z", step: "M6 5l9 7-9 7zM16 5h3v14h-3z", reset: "M12 5V1L7 6l5 5V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z" };
 const glyph = (path) => svg("svg", { viewBox: "0 0 24 24", width: 20, height: 20, "aria-hidden": "true", fill: "currentColor" }, svg("path", { d: path }));
 
@@ -26,7 +28,14 @@ export const view = {
     const word = () => (settings.redundancy < 1 ? "left out" : "unseen"); // X2 without its label falls there, too
     const unseen = () => ORDER.filter((name) => !settings.combinations.includes(name));
 
-    const { begin, recall, change, play, pause, playAnew, step, reset, leave, focusOn } = training(context, settings, open, past, { shown: paint, told: transport, remember, spoken });
+    const { begin, recall, change, play, pause, playAnew, step, reset, leave, lookAgain } = training(BASE, context, settings, open, past, {
+      looking: () => ({ focus: open.focus }), decode: (frame) => { frame.field = bytes(frame.image); }, shown: paint, told: transport, remember, spoken,
+    });
+    const focusOn = (place) => {
+      if (place === open.focus) return null;
+      open.focus = place;
+      return lookAgain();
+    };
     const { set, choice, preset, sample, toggles, data, network, layers, depth, fewer, more } = controlsOf(settings, { change, word, announce: context.announce });
     const boundaries = boundariesOf(settings, open, sample, { seen, focusOn, unseen, word });
     const { drawing, reading, panels } = boundaries;

@@ -5,9 +5,11 @@ import { category } from "../lib/color.js";
 import { debounce, field, fill, h, number, select } from "../lib/dom.js";
 import { badge } from "../lib/outcome.js";
 import { opening } from "./runs/opening.js";
+import { worthSeeing } from "./runs/worth_seeing.js";
 
 const MOST = 12;
 const PAGE = 60;
+const EVERY = 3000; // milliseconds between looks at runs that are going on
 const COLUMNS = [["study", "Study"], ["part", "Part"], ["status", "Status"], ["seeds", "Seeds"], ["started", "Started"], ["seconds", "Time"]];
 
 const time = (seconds) => (seconds < 60 ? `${number(seconds, 2)} s` : seconds < 3600 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3600).toFixed(1)} h`);
@@ -222,16 +224,39 @@ export const view = {
         return;
       }
       chosen.runs = chosen.runs.filter((id) => answer.runs.some((run) => run.id === id));
+      if (!Object.keys(begin).length) chosen.runs = worthSeeing(matching(), MOST);
       fill(root, h("p", { class: "hint" }, `Store: ${answer.store}`), h("div", { class: "side-by-side" }, h("div", { class: "run-side" }, filters, said, table), comparison));
       drawFilters();
       drawList();
       compare();
       if (!chosen.runs.length) drawComparison();
+      watch();
+    }
+
+    // While runs are going on the list is read again, and with it the curves of those that are compared.
+    let timer = 0;
+    const going = () => answer.runs.filter((run) => run.status === "running").map((run) => run.id);
+    function watch() {
+      if (context.api.recorded || !going().length) return;
+      timer = setTimeout(async () => {
+        const before = going();
+        try {
+          answer = await context.api.get("/api/runs");
+          drawList();
+          if (chosen.runs.some((id) => before.includes(id))) await compare();
+          watch();
+        } catch (error) {
+          context.fail(error);
+        }
+      }, EVERY);
     }
 
     load();
     return {
-      unmount: () => chart && chart.destroy(),
+      unmount() {
+        clearTimeout(timer);
+        if (chart) chart.destroy();
+      },
       data() {
         if (compared) {
           const rows = compared.runs.flatMap((run) => Object.entries(run.curves).flatMap(([name, curve]) => curve.points.map(([step, value]) => [run.id, run.study, run.part, name, step, value])));

@@ -1,4 +1,4 @@
-"""Training jobs of the playground: a bounded number, each a session that one page steps, plays and changes.
+"""Training jobs of the playgrounds: a bounded number, each a session that one page steps, plays and changes.
 
 A job ends when its page says so, when the connection over which it plays is closed, and when nobody has asked for it
 for a quarter of an hour; a job that has been still for a minute gives its place to one that is started.
@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio.to_thread
 
 from rote.errors import UnknownNameError
 from rote.explorer.messages import BusyError
-from rote.explorer.plane_settings import PlaneSettings
 from rote.explorer.workbench import Workbench
-
-if TYPE_CHECKING:
-    from rote.explorer.plane_session import PlaneSession
 
 IDLE_SECONDS = 900.0  # after which a job that nobody asks for ends
 STILL_SECONDS = 60.0  # after which it may be ended for another one
@@ -32,46 +29,62 @@ TRAIN_SECONDS = 0.03  # of these for updates: a change must be seen within a ten
 STEP_SECONDS = 20.0  # for one request of many updates
 
 
-class Job:
+class Session(Protocol):
+    """Networks that learn a few updates at a time. What is looked at (``at``) and the settings are the session's own
+    kind; it alone reads them."""
+
+    def advance(self, updates: int, seconds: float) -> None: ...
+
+    def change(self, settings: Any) -> bool: ...
+
+    def restart(self) -> None: ...
+
+    def frame(self, at: Any) -> dict[str, Any]: ...
+
+    def seen(self, at: Any) -> dict[str, Any]: ...
+
+
+S = TypeVar("S", bound=Session)
+
+
+class Job(Generic[S]):
     """A session and its place among the jobs. Calls from several threads wait for each other."""
 
-    def __init__(self, settings: PlaneSettings, place: contextlib.ExitStack) -> None:
-        from rote.explorer.plane_session import PlaneSession
-
+    def __init__(self, session: S, place: contextlib.ExitStack) -> None:
         self.id = secrets.token_urlsafe(12)
-        self.session: PlaneSession = PlaneSession(settings)
+        self.session = session
         self.used, self.ended = time.monotonic(), False
         self.playing = 0  # the number of the latest play; 0: paused
         self._plays = 0
         self._place, self._lock = place, threading.Lock()
 
-    def step(self, updates: int, focus: int | None, seconds: float = STEP_SECONDS) -> dict[str, Any]:
+    def ask(self, question: Callable[[S], dict[str, Any]]) -> dict[str, Any]:
+        """What the session answers, while nobody else asks it."""
         with self._lock:
             self.used = time.monotonic()
-            self.session.advance(updates, seconds)
-            return self.session.frame(focus)
+            return question(self.session)
 
-    def change(self, settings: PlaneSettings, focus: int | None) -> dict[str, Any]:
-        with self._lock:
-            self.used = time.monotonic()
-            restarted = self.session.change(settings)
-            return {"restarted": restarted, **self._seen(focus)}
+    def step(self, updates: int, at: Any, seconds: float = STEP_SECONDS) -> dict[str, Any]:
+        def stepped(session: S) -> dict[str, Any]:
+            session.advance(updates, seconds)
+            return session.frame(at)
 
-    def reset(self, focus: int | None) -> dict[str, Any]:
-        with self._lock:
-            self.used = time.monotonic()
-            self.session.restart()
-            return self._seen(focus)
+        return self.ask(stepped)
 
-    def look(self, focus: int | None) -> dict[str, Any]:
-        with self._lock:
-            self.used = time.monotonic()
-            return self._seen(focus)
+    def change(self, settings: Any, at: Any) -> dict[str, Any]:
+        return self.ask(lambda session: {"restarted": session.change(settings), **session.seen(at)})
 
-    def _seen(self, focus: int | None) -> dict[str, Any]:
-        return {"frame": self.session.frame(focus), "points": self.session.points()}
+    def reset(self, at: Any) -> dict[str, Any]:
+        def begun_again(session: S) -> dict[str, Any]:
+            session.restart()
+            return session.seen(at)
 
-    async def play(self, updates: int, frames: int, focus: int | None) -> AsyncIterator[dict[str, Any]]:
+        return self.ask(begun_again)
+
+    def look(self, at: Any) -> dict[str, Any]:
+        return self.ask(lambda session: session.seen(at))
+
+    async def play(self, updates: int, frames: int, at: Any) -> AsyncIterator[dict[str, Any]]:
         """Frames, a few updates apart, until so many were made, the job is paused, or another play begins."""
         self._plays += 1
         self.playing = mine = self._plays
@@ -79,7 +92,7 @@ class Job:
             begun = time.monotonic()
             if self.ended or self.playing != mine:
                 return
-            yield await anyio.to_thread.run_sync(self.step, updates, focus, TRAIN_SECONDS)
+            yield await anyio.to_thread.run_sync(self.step, updates, at, TRAIN_SECONDS)
             await asyncio.sleep(max(0.0, begun + FRAME_SECONDS - time.monotonic()))
         if self.playing == mine:
             self.playing = 0
@@ -96,10 +109,11 @@ class Job:
 class Jobs:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, Job[Any]] = {}
         self._lock = threading.Lock()
 
-    def start(self, settings: PlaneSettings) -> Job:
+    def start(self, begin: Callable[[], S]) -> Job[S]:
+        """A job with the session that ``begin`` makes, once there is a place for it."""
         with self._lock:
             self._sweep(IDLE_SECONDS)
             place = contextlib.ExitStack()
@@ -110,21 +124,22 @@ class Jobs:
                     raise
                 place.enter_context(self._bench.job())
             try:
-                job = Job(settings, place)
+                job = Job(begin(), place)
             except BaseException:
                 place.close()
                 raise
             self._jobs[job.id] = job
             return job
 
-    def find(self, key: str) -> Job:
+    def find(self, key: str, kind: type[S]) -> Job[S]:
+        """The job of this key, if its session is of this kind."""
         with self._lock:
             self._sweep(IDLE_SECONDS)
-            if key not in self._jobs:
+            if key not in self._jobs or not isinstance(self._jobs[key].session, kind):
                 raise UnknownNameError("training job", key[:40], (), ": it has ended. Reset to start another")
             return self._jobs[key]
 
-    def stop(self, job: Job) -> None:
+    def stop(self, job: Job[Any]) -> None:
         with self._lock:
             if self._jobs.pop(job.id, None):
                 job.end()
@@ -148,3 +163,17 @@ _OF: WeakKeyDictionary[Workbench, Jobs] = WeakKeyDictionary()
 
 def jobs_of(bench: Workbench) -> Jobs:
     return _OF.setdefault(bench, Jobs(bench))
+
+
+async def lines(bench: Workbench, job: Job[Any], updates: int, frames: int, at: Any) -> AsyncIterator[str]:
+    """The frames of a job that plays, as lines of JSON. A reader that goes away ends the job."""
+    whole = False
+    try:
+        async for frame in job.play(updates, frames, at):
+            yield json.dumps(frame, allow_nan=False, separators=(",", ":")) + "\n"
+            if bench.ending:
+                break
+        whole = True
+    finally:
+        if not whole:  # the reader has gone
+            jobs_of(bench).stop(job)

@@ -1,13 +1,11 @@
 // The running networks: what is asked of the server, and the frames that it answers with.
-import { gone } from "../../lib/api.js";
-import { bytes } from "../../lib/plane.js";
+import { gone } from "./api.js";
 
-export const BASE = "/api/playground";
-
-// open: the job and what is shown of it; shown(): there is another frame; told(): playing began or ended; remember():
-// write the address; spoken(): the state in words.
-export function training(context, settings, open, past, { shown, told, remember, spoken }) {
-  const post = (route, body) => context.api.post(`${BASE}/${route}`, { focus: open.focus, ...body });
+// BASE: where the routes are; looking(): what is shown in detail, as the routes take it; open: the job and what is shown
+// of it; decode(frame): make a frame ready to be drawn; shown(): there is another frame; told(): playing began or ended;
+// remember(): write the address; spoken(): the state in words.
+export function training(BASE, context, settings, open, past, { looking, decode, shown, told, remember, spoken }) {
+  const post = (route, body) => context.api.post(`${BASE}/${route}`, { ...looking(), ...body });
 
   // New networks; up to a step in portions that grow, so that the curves have a past.
   async function begin(until = 0) {
@@ -35,7 +33,7 @@ export function training(context, settings, open, past, { shown, told, remember,
       const kept = await context.api.post(`${BASE}/past`, {});
       open.job = "recorded";
       open.changes = kept.changes;
-      kept.frames.forEach((frame) => take({ frame, points: kept.points }));
+      kept.frames.forEach((frame) => take({ ...kept, frame }));
     } catch (error) {
       context.fail(error);
     }
@@ -85,7 +83,7 @@ export function training(context, settings, open, past, { shown, told, remember,
       if (!open.job) await begin();
       open.playing = true;
       told();
-      for await (const frame of context.api.stream(`${BASE}/play`, { job: open.job, updates: open.speed, focus: open.focus })) {
+      for await (const frame of context.api.stream(`${BASE}/play`, { job: open.job, updates: open.speed, ...looking() })) {
         if (open.gone) break;
         if (mine === open.plays) take({ frame }); // else the server is about to end this stream: to cut it off would end the job
       }
@@ -151,20 +149,20 @@ export function training(context, settings, open, past, { shown, told, remember,
     if (job) context.api.send(`${BASE}/stop`, { job });
   }
 
-  function take({ frame, points }) {
+  function take({ frame, points, task }) {
     if (frame.version < open.version || (frame.version === open.version && open.frame && frame.step < open.frame.step)) return;
     if (open.frame && frame.version > open.version && frame.step < open.frame.step) past.clear();
-    frame.field = bytes(frame.image);
+    decode(frame);
     open.version = frame.version;
     open.frame = frame;
     if (points) open.points = points;
+    if (task) open.task = task;
     past.add(frame);
     shown();
   }
 
-  async function focusOn(place) {
-    if (place === open.focus) return;
-    open.focus = place;
+  // The same networks, something else of them in detail.
+  async function lookAgain() {
     remember();
     if (open.playing) return playAnew();
     const answer = await ask("step", { updates: 0 });
@@ -172,5 +170,5 @@ export function training(context, settings, open, past, { shown, told, remember,
     return null;
   }
 
-  return { begin, recall, change, play, pause, playAnew, step, reset, leave, focusOn };
+  return { begin, recall, change, play, pause, playAnew, step, reset, leave, lookAgain, ask };
 }

@@ -1,0 +1,49 @@
+"""Chalk in a browser: the view, and the page that rote.chalk.show writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from explorer_server import Opener, assert_accessible
+from playwright.sync_api import Page, expect
+from watched_page import Watched
+
+from rote.chalk import Tensor, show
+
+pytestmark = pytest.mark.browser
+
+
+def stepped_through(page: Page) -> None:
+    """x·x + 2x at 3: five tensors and the constant, then the chain rule."""
+    said = page.get_by_role("status").first
+    expect(said).to_contain_text("Nothing is computed yet")
+    page.get_by_role("button", name="Forward pass").click()
+    expect(said).to_contain_text("is 15.")
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(said).to_contain_text("the gradient of add is 1; it passes 1 to multiply, 1 to multiply")
+    page.get_by_role("button", name="Backward pass").click()
+    expect(page.locator("svg text", has_text="grad 8")).to_be_visible()
+    page.get_by_role("button", name="Back", exact=True).click()
+    page.get_by_role("button", name="Forward pass").click()
+    expect(page.locator("svg text", has_text="grad 8")).to_have_count(0)
+
+
+def test_an_example_is_stepped_through_and_linked(explorer: Opener) -> None:
+    page = explorer.open("chalk")
+    expect(page.locator(".chalk-player")).to_be_visible()
+    stepped_through(page)
+    expect(page).to_have_url(re.compile("at=5"))
+    page.get_by_label("Example").select_option("lstm")
+    expect(page.get_by_role("status").first).to_contain_text("Nothing is computed yet")
+    page.get_by_role("button", name="Backward pass").click()
+    expect(page.locator("svg text", has_text="grad 1").first).to_be_visible()
+    assert_accessible(page)
+
+
+def test_a_written_page_works_without_a_server(opened: Callable[..., Watched], tmp_path: Path) -> None:
+    x = Tensor(3.0, name="x")
+    show(x * x + 2 * x).save(tmp_path / "graph.html")
+    stepped_through(opened(tmp_path / "graph.html").page)
