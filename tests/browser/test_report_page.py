@@ -108,6 +108,7 @@ def test_every_link_and_download_leads_somewhere(report: Path, opened: Open, nam
 
 def test_a_click_on_a_download_saves_the_file(source_page: Path, opened: Open) -> None:
     page = opened(source_page, accept_downloads=True).page
+    unfold(page)
     with page.expect_download() as started:
         page.locator("#plane-outcome a", has_text="CSV").click()
     assert started.value.suggested_filename == "plane-outcome.csv"
@@ -123,6 +124,7 @@ def test_the_ledger_leads_to_the_verdict(report: Path, opened: Open) -> None:
 
 def test_a_table_sorts_by_click_and_back(source_page: Path, opened: Open) -> None:
     page = opened(source_page).page
+    unfold(page)
     table = "#plane-outcome table"
     heading = page.locator(f"{table} thead th").nth(1)
     heading.get_by_role("button").click()
@@ -135,6 +137,7 @@ def test_a_table_sorts_by_click_and_back(source_page: Path, opened: Open) -> Non
 
 def test_missing_values_come_last_in_both_directions(source_page: Path, opened: Open) -> None:
     page = opened(source_page).page
+    unfold(page)
     table = "#plane-outcome table"
     button = page.locator(f"{table} thead th").nth(3).get_by_role("button")
     button.click()
@@ -171,6 +174,7 @@ def test_a_count_filters_the_ledger_and_releases_it(report: Path, opened: Open) 
 
 def test_a_claim_has_a_strip_for_each_scale_and_the_forest_leads_to_it(source_page: Path, opened: Open) -> None:
     page = opened(source_page).page
+    unfold(page)
     page.locator(".forest").get_by_role("link", name="holds", exact=True).click()
     card = page.locator("#claim-holds")
     expect(card).to_be_in_viewport()
@@ -290,3 +294,24 @@ def test_the_first_page_is_light(report: Path, opened: Open) -> None:
     names = [Path(urlsplit(url).path).name for url in seen.requests]
     assert "vega.js" not in names
     assert sum((report.parent / "assets" / name).stat().st_size for name in names if name.endswith(("js", "css"))) < 1e5
+
+
+def test_a_sources_page_begins_with_what_was_found_and_a_figure(source_page: Path, opened: Open) -> None:
+    page = opened(source_page).page
+    hero = page.locator(".hero .live")
+    expect(hero).to_have_attribute("data-state", "drawn")
+    top = hero.evaluate("(figure) => figure.getBoundingClientRect().top")
+    assert top < 900, "the first plot is on the first screen"
+    assert page.locator(".told li").count() == 3
+    page.locator(".told a").first.click()
+    expect(page.locator(".card:target")).to_be_in_viewport()
+    assert page.locator(".card details[open]").count() == 0
+    assert page.locator(".beside .open-dot").count() > 0
+    assert page.locator(".beside .dot").count() > 0
+
+
+def test_the_first_page_says_what_differs_from_the_sources(report: Path, opened: Open) -> None:
+    page = opened(report).page
+    expect(page.locator(".findings li")).to_have_count(1)
+    page.locator(".findings a").first.click()
+    expect(page.locator("#claim-fails")).to_be_in_viewport()

@@ -137,7 +137,7 @@ class TestContent:
         links = claim_links(first)
         names = [entry.claim.id for entry in entries()]
         assert set(links) == {f"resistance.html#claim-{name}" for name in names}
-        assert links[len(names) :] == [f"resistance.html#claim-{name}" for name in names]  # after the source's marks
+        assert links[-len(names) :] == [f"resistance.html#claim-{name}" for name in names]  # after findings and marks
         ids = {attributes.get("id") for _, attributes in Page(first.with_name("resistance.html")).tags}
         assert {link.split("#")[1] for link in links} <= ids
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rote.claims import Assertion, Claim, Comparison, Estimate, Finding, Group, Register, Verdict
 from rote.claims import register as registering
 from rote.laboratory import Entry
-from rote.report.pictures import Picture, difference, forest, strip, strip_axis
+from rote.report.pictures import Picture, beside, beside_axis, difference, forest, strip, strip_axis
 
 ROLES = {  # what stands above the assertions that are no parts
     "condition": "Conditions, without which it is no test",
@@ -50,7 +50,9 @@ class Number:
 
     scale: str
     comparison: Comparison
-    picture: Picture | None
+    picture: Picture | None  # of the difference
+    beside: Picture | None  # both, in one unit
+    nearest: bool  # at the scale nearest to the source's
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,18 @@ class Card:
 def card(entry: Entry, register: Register, settle: str | None = None) -> Card:
     """``settle``: what would settle it, where more is known than the verdict says itself."""
     claim = entry.claim
+    both = [pair for verdict in entry.verdicts for pair in verdict.published]
+    together = beside_axis(both)
+    shares = together if together and (together.low, together.high) == (0.0, 1.0) else None
     numbers = [
-        Number(scale_label(verdict), comparison, difference(comparison))
+        Number(
+            scale_label(verdict), comparison, difference(comparison),
+            beside(*pair, shares or beside_axis([other for other in both if other[0] is pair[0]])),
+            verdict is entry.verdict,
+        )
         for verdict in entry.verdicts
-        for comparison in verdict.numbers
-    ]
+        for pair, comparison in zip(verdict.published, verdict.numbers, strict=True)
+    ]  # fmt: skip
     told = entry.verdict.settle if settle is None else settle
     shown = forest(entry.verdicts)
     return Card(entry, tuple(_rows(entry)), tuple(numbers), shown, told, register.of(claim), register.has(claim))

@@ -11,6 +11,7 @@ from rote.laboratory import Entry
 from rote.laboratory.tally import TALLIED_OUTCOMES, counts, tallied
 from rote.store import Column, Table
 
+WHERE = ("kept", "here", "kept and here")
 NEAREST = "nearest"  # the scale nearest to the source's at which a claim was judged
 
 
@@ -20,6 +21,7 @@ class Tally:
 
     source: str  # its name; empty for all sources together
     scales: dict[str, dict[str, int]]
+    where: dict[str, dict[str, int]]  # scale -> how many of these verdicts are kept, from here, or both
 
     @property
     def total(self) -> int:
@@ -30,8 +32,16 @@ def tallies(entries: Iterable[Entry]) -> list[Tally]:
     """One for each source that has claims in the tally, and where they are several one for all together."""
     counted = tallied(entries)
     names = list(dict.fromkeys(entry.claim.source for entry in counted))
-    found = [Tally(name, _by_scale([entry for entry in counted if entry.claim.source == name])) for name in names]
-    return [*found, Tally("", _by_scale(counted))] if len(names) > 1 else found
+    found = [_tally(name, [entry for entry in counted if entry.claim.source == name]) for name in names]
+    return [*found, _tally("", counted)] if len(names) > 1 else found
+
+
+def _tally(name: str, entries: Sequence[Entry]) -> Tally:
+    scales = _by_scale(entries)
+    shown = {scale: [_at(entry, scale) for entry in entries] for scale in scales if scale != NEAREST}
+    shown[NEAREST] = [entry.verdict for entry in entries]
+    where = {scale: Counter[str](one.where for one in verdicts if one is not None) for scale, verdicts in shown.items()}
+    return Tally(name, scales, {scale: {place: found[place] for place in WHERE} for scale, found in where.items()})
 
 
 def _by_scale(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:

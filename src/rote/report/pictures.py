@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -33,6 +33,7 @@ class Picture:
     width: float
     height: float
     shapes: tuple[Shape, ...] = field(default=())
+    ends: tuple[float, float] | None = None  # of its axis, where they are written under it
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,35 @@ def difference(comparison: Comparison) -> Picture | None:
         Shape("circle", {"class": "value", "cx": axis(comparison.difference), "cy": middle, "r": 3.5}),
     )
     return Picture(WIDTH, height, shapes)
+
+
+def beside_axis(pairs: Sequence[tuple[Published, Mapping[int, float]]]) -> Axis | None:
+    """One for published numbers and ours: from 0 to 1 where all are shares, else around them."""
+    known = [value for number, values in pairs for value in (*_runs(number), number.sample[0], *values.values())]
+    if known and all(0.0 <= value <= 1.0 for value in known):
+        return Axis(0.0, 1.0)
+    spreads = [number.sample[:2] for number, _ in pairs]
+    ends = [mean + sign * sd for mean, sd in spreads for sign in (-1, 1) if math.isfinite(sd)]
+    return Axis.over([*known, *ends])
+
+
+def beside(number: Published, values: Mapping[int, float], axis: Axis | None) -> Picture | None:
+    """Published above, its runs as open dots and its standard deviation as a line; ours below, a dot for each seed."""
+    if axis is None or not any(math.isfinite(value) for value in values.values()):
+        return None
+    above, below, height = 8.0, 22.0, 30.0
+    center, spread, _ = number.sample
+    shapes = [_line("frame", axis(axis.low), axis(axis.high), height - 0.5, height - 0.5)]
+    if math.isfinite(spread):
+        shapes.append(_line("published-range", axis(center - spread), axis(center + spread), above, above))
+    for run in _runs(number):
+        at: dict[str, float | str] = {"class": "open-dot", "cx": axis(run), "cy": above, "r": 3.5}
+        shapes.append(Shape("circle", at, f"published: {run:g}"))
+    for seed, value in sorted(values.items()):
+        if not math.isnan(value):
+            at = {"class": "dot", "cx": axis(value), "cy": below, "r": 3.5 if len(values) <= _MOST_DOTS else 2.0}
+            shapes.append(Shape("circle", at, f"seed {seed}: {value:.4g}"))
+    return Picture(WIDTH, height, tuple(shapes), (axis.low, axis.high))
 
 
 def _region(region: Region, axis: Axis, height: float) -> list[Shape]:

@@ -27,9 +27,10 @@ from rote.report import numbers
 from rote.report.cards import numbers_said, scale_label
 from rote.report.exhibits import Exhibits
 from rote.report.folder import check_replaceable, is_current, made_alike, replacing
-from rote.report.ledger import NEAREST, ledger_table, tallies
+from rote.report.ledger import NEAREST, WHERE, ledger_table, tallies
 from rote.report.pictures import WIDTH
 from rote.report.section import Section
+from rote.report.story import findings
 from rote.report.tables import numeric_columns
 from rote.report.views import by_source, in_order
 from rote.store import digest
@@ -54,6 +55,7 @@ def build(
     sources: Iterable[Source] = (),
     command: str = "rote report",
     settling: Mapping[str, str] | None = None,
+    changed: Sequence[str] | None = None,
 ) -> Path:
     """Write the report into the folder ``out`` and return the path of its first page.
 
@@ -62,18 +64,20 @@ def build(
     report of the very same content, made by the same program, is left as it is.
     ``sources`` are those that claims may come from, also where no section does; ``command`` is what the pages say to
     rebuild them with. ``settling`` tells for claims by their id what would settle them, where more is known than their
-    verdicts say.
+    verdicts say. ``changed``: a line for each claim that came out otherwise than the last time; None where nothing was
+    compared.
     """
     out = Path(out).expanduser().resolve()
     check_replaceable(out)
     register = Register.read()
-    made_from = _fingerprint((sections, entries, register, settling, sources := tuple(sources), command))
+    made_from = _fingerprint((sections, entries, register, settling, sources := tuple(sources), command, changed))
     if is_current(out, made_from):
         return out / "index.html"
     with replacing(out, DRAWN_BY, made_from) as folder:
         exhibits = Exhibits(folder, earlier=made_alike(out, DRAWN_BY))
         pages = by_source(sections, entries, sources, exhibits, register, settling or {})
         views = in_order(entries, pages)
+        linked = {id(view.entry): view for view in views}
         template = _templates(
             sources=pages,
             summary=summary(entries),
@@ -91,6 +95,9 @@ def build(
             outcomes=TALLIED_OUTCOMES,
             nearest=NEAREST,
             multiplicity=multiplicity(entries),
+            findings=[(told, linked[id(told.entry)]) for told in findings(entries)],
+            changed=changed,
+            where=WHERE,
             tallies=tallies(entries),
             order={outcome: number for number, outcome in enumerate(OUTCOMES)},
             claims=[view for view in views if view.entry.claim.tallied],

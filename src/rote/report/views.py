@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from rote.claims import Register, Source
 from rote.laboratory import Entry
-from rote.report.cards import Card, card
+from rote.report.cards import Card, Number, card
 from rote.report.exhibits import Exhibit, Exhibits
 from rote.report.names import Names
 from rote.report.section import Section
+from rote.report.story import Told, place_order, three_sentences
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,16 @@ class StudyView:
     exhibits: tuple[Exhibit, ...]
     environment: tuple[tuple[str, object], ...]
 
+    @property
+    def figures(self) -> list[Exhibit]:
+        """In the source's order, then those that it does not have."""
+        shown = [one for one in self.exhibits if one.drawing or one.problem]
+        return sorted(shown, key=lambda one: place_order(one.table.place))
+
+    @property
+    def tables(self) -> list[Exhibit]:
+        return [one for one in self.exhibits if not (one.drawing or one.problem)]
+
 
 @dataclass(frozen=True)
 class SourceView:
@@ -58,6 +69,31 @@ class SourceView:
     @property
     def claims(self) -> tuple[ClaimView, ...]:
         return (*(claim for study in self.studies for claim in study.claims), *self.others)
+
+    @property
+    def told(self) -> list[Told | str]:
+        """What was found, in three sentences."""
+        return three_sentences([view.entry for view in self.claims])
+
+    @property
+    def hero(self) -> Exhibit | None:
+        """The figure that stands first: the one that the source names, else the first of the source's own."""
+        drawn = [one for study in self.studies for one in study.figures if one.drawing]
+        named = [one for one in drawn if self.source and one.anchor == self.source.hero]
+        return min(named or drawn, key=lambda one: place_order(one.table.place), default=None)
+
+    @property
+    def hero_study(self) -> StudyView | None:
+        return next((study for study in self.studies if self.hero in study.exhibits), None)
+
+    @property
+    def numbers(self) -> list[tuple[ClaimView, list[Number]]]:
+        """Claims with published numbers, and ours beside them at the scale nearest to the source's."""
+        found = [(view, [one for one in view.card.numbers if one.nearest]) for view in self.claims]
+        return [(view, numbers) for view, numbers in found if numbers]
+
+    def link_of(self, told: Told) -> str:
+        return next(view.anchor for view in self.claims if view.entry is told.entry)
 
     @property
     def forest(self) -> list[ClaimView]:

@@ -52,7 +52,7 @@
 
   let closed = [];
   window.addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("main details:not([open])")].filter((box) => box.querySelectorAll("tr").length < 40);
+    closed = [...document.querySelectorAll("main details:not([open])")].filter((box) => box.classList.contains("folded") || box.querySelectorAll("tr").length < 40);
     closed.forEach((box) => { box.open = true; });
   });
   window.addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));
