@@ -13,13 +13,15 @@ export PYTHONDONTWRITEBYTECODE :=
 CORE := .venv/.core-installed
 TEST := .venv/.test-installed
 
-.PHONY: reproduce test check tests browser docs benchmarks constraints clean help
+.PHONY: reproduce test check tests browser gallery picture docs benchmarks constraints clean help
 
 help:
 	@echo "make reproduce   install Rote and reproduce every study (report/index.html)"
 	@echo "make test        install Rote with its test tools and run every check and test"
 	@echo "make check       only ruff, mypy and import-linter"
 	@echo "make docs        build the documentation (docs/_build/docs/index.html)"
+	@echo "make gallery     views of the explorer as pages for any static host (gallery/index.html)"
+	@echo "make picture     draw the moving picture of the README again"
 	@echo "make benchmarks  measure the speed figures"
 	@echo "make constraints take newer versions of everything, and note them in constraints.txt"
 	@echo "make clean       remove .venv and caches (never the run store)"
@@ -43,7 +45,14 @@ tests: $(TEST) browser
 browser:
 	@sh tests/browser/ensure-chromium
 
+gallery: $(TEST)
+	$(BIN)/python docs/gallery.py gallery
+
+picture: $(TEST)
+	$(BIN)/python docs/moving_picture.py
+
 docs: $(TEST)
+	$(BIN)/python docs/gallery.py docs/_gallery/gallery
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . docs/_build
 	@echo "docs/_build/docs/index.html"
 
@@ -71,4 +80,4 @@ constraints: | $(BIN)/python
 	$(BIN)/pip freeze --exclude-editable | sed 's/+.*//'; } > constraints.txt  # 2.13.0+cpu is a build of 2.13.0
 
 clean:
-	rm -rf .venv docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv docs/_build docs/_gallery .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

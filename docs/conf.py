@@ -9,17 +9,19 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs" / "extensions")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs"), str(ROOT / "docs" / "extensions")]
 
 import rote  # noqa: E402
 
 project, author, copyright, release = "Rote", "The Rote authors", "The Rote authors", rote.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "offline_math", "plain_docstrings", "folder_links"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "offline_math", "plain_docstrings", "folder_links", "gallery_links"]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "tutorials/*.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 exclude_patterns = [
     ".*",
     "docs/_build",
+    "docs/_gallery",
+    "gallery",
     "src",
     "tests",
     "benchmarks",
@@ -34,6 +36,7 @@ highlight_language = "none"  # a block says its language, or is shown as it is
 
 html_theme = "furo"
 html_title = "Rote"
+html_extra_path = ["_gallery"] if (ROOT / "docs" / "_gallery").exists() else []  # made by `make docs`
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False

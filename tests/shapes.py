@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import inspect
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +27,8 @@ def check_shapes() -> None:
     # annotations are evaluated: a name that a module does not have is looked up among the built-in ones.
     for name in ("Bool", "Float", "Int", "Shaped"):
         setattr(builtins, name, getattr(jaxtyping, name))
-    jaxtyping.install_import_hook(annotated_modules(), "shapes.checked")
+    jaxtyping.jaxtyped = functools.partial(wrapped, jaxtyping.jaxtyped)
+    jaxtyping.install_import_hook(annotated_modules(), f"{__name__}.{beartype.__name__}")
 
 
 def annotated_modules() -> list[str]:
@@ -37,7 +40,15 @@ def annotated_modules() -> list[str]:
     ]
 
 
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``beartype`` for functions with a shape in their signature; it cannot read every other annotation of ours."""
+def wrapped(jaxtyped: Callable[..., Any], thing: Any = None, *, typechecker: Callable[..., Any]) -> Any:
+    """``jaxtyped`` for functions and dataclasses that write a shape. Others it would also wrap, inner loops among them,
+    whose calls then take longer than what they compute; and beartype cannot read every other annotation of ours."""
+    if thing is None:
+        return functools.partial(wrapped, jaxtyped, typechecker=typechecker)
+    return jaxtyped(thing, typechecker=typechecker) if writes_a_shape(thing) else thing
+
+
+def writes_a_shape(thing: Any) -> bool:
+    function = thing.__init__ if inspect.isclass(thing) else getattr(thing, "__func__", thing)
     hints = getattr(function, "__annotations__", {}).values()
-    return beartype(function) if any("[Tensor, '" in str(hint) for hint in hints) else function
+    return any("[Tensor, '" in str(hint) for hint in hints)

@@ -15,6 +15,7 @@ from tyro.conf import Positional, arg
 
 from rote import __version__
 from rote.commands import (
+    Campaign,
     Cite,
     Claims,
     Connectivity,
@@ -22,11 +23,13 @@ from rote.commands import (
     Data,
     Examine,
     Explore,
+    Lesson,
     List,
     Report,
     Reproduce,
     Run,
     Runs,
+    Share,
     Show,
     Sweep,
     Worker,
@@ -58,7 +61,7 @@ class Completion:
 COMMANDS = {
     "examine": Examine, "reproduce": Reproduce, "run": Run, "sweep": Sweep, "list": List, "show": Show, "data": Data,
     "runs": Runs, "claims": Claims, "report": Report, "connectivity": Connectivity, "court": Court, "explore": Explore,
-    "cite": Cite, "worker": Worker, "completion": Completion,
+    "share": Share, "lesson": Lesson, "campaign": Campaign, "cite": Cite, "worker": Worker, "completion": Completion,
 }  # fmt: skip
 
 
@@ -91,7 +94,7 @@ def run_command(words: list[str]) -> int:
         sys.stdout.flush()
         return code
     except InterruptedRunError as error:
-        _tell(f"{error} Give the same command again to go on.")
+        _tell(f"{error} Give the same command again to {'begin again' if error.nothing_kept else 'go on'}.")
         return InterruptedRunError.exit_code
     except KeyboardInterrupt:
         _tell("Interrupted. Finished runs are kept; give the same command again to go on.")

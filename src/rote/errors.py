@@ -87,3 +87,7 @@ class RunFailedError(RoteError):
 
 class InterruptedRunError(RoteError):
     exit_code = 130
+
+    def __init__(self, told: str, *, nothing_kept: bool = False) -> None:
+        super().__init__(told)
+        self.nothing_kept = nothing_kept  # so that the same command begins anew

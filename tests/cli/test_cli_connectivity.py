@@ -76,7 +76,7 @@ def test_characters_outside_the_alphabet_are_told(capsys: pytest.CaptureFixture[
         (("the", "--target", "statse"), "'statse' is not among the 5002 outputs of the model. Did you mean"),
         (("the", "--norm", "l3"), "invalid choice 'l3' for argument '--norm'"),
         (("the", "--top", "0"), "'--top' must lie in 1 to 20. Got 0."),
-        (("a" * 500,), "The text has 501 characters; at most 400 are read here."),
+        (("a" * 500,), "The text has 500 characters; at most 400 are read here."),
     ],
 )
 def test_mistakes_are_told_in_one_line(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], error: str) -> None:

@@ -82,7 +82,9 @@ def test_an_interrupted_court_writes_nothing(
 
     monkeypatch.setattr(rote.court.judgement, "_heard", interrupted)
     assert run_command(["court", *FEW, "--out", str(tmp_path / "page")]) == 130
-    assert "nothing was written" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "nothing was written, and nothing is kept. Give the same command again to begin again." in told
+    assert "go on" not in told
     assert not (tmp_path / "page").exists()
 
 

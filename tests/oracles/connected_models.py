@@ -31,6 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "rg_lru": {"heads": 2, "width": 3},
     "s6": {"state_size": 2, "width": 2},
     "rwkv4": {},
+    "rwkv7": {"heads": 2, "rank": 2},
     "linear_attention": {},
     "delta": {},
     "gated_delta": {},

@@ -98,7 +98,8 @@ def test_what_came_out_otherwise_than_the_last_time_is_told_once(tmp_path: Path)
     store = Store(tmp_path)
     tmp_path.mkdir(exist_ok=True)
     supported, contradicted = entry(body(dict.fromkeys(range(6), 1.0))), entry(body(dict.fromkeys(range(6), -1.0)))
-    assert changes(store, [supported]) == []
+    assert changes(store, [supported]) is None  # nothing was judged before
+    assert changes(store, [contradicted], note=False) == changes(store, [contradicted], note=False) != []
     assert changes(store, [contradicted]) == ["made-up: supported 6/6 (quick) before, now contradicted 0/6 (quick)"]
     assert changes(store, [contradicted]) == []
 

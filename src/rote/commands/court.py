@@ -49,7 +49,9 @@ class Court:
         try:
             verdict = self._judged()
         except KeyboardInterrupt:
-            raise InterruptedRunError("The court was interrupted, and nothing was written.") from None
+            raise InterruptedRunError(
+                "The court was interrupted: nothing was written, and nothing is kept.", nothing_kept=True
+            ) from None
         if self.json:
             print_json(
                 {table.name: table.records() for table in verdict.tables if table.name != "examples"}

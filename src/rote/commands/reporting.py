@@ -13,6 +13,7 @@ from rote.config import dotted
 from rote.errors import DamagedFileError, StoreError, UnknownNameError, UsageError
 from rote.laboratory import Entry, Study, latest_runs, ledger, studies
 from rote.laboratory.bodies import Body, body_of
+from rote.laboratory.changes import changes
 from rote.laboratory.kept_results import Kept, kept_in, used
 from rote.laboratory.laboratory import cores
 from rote.laboratory.ledger import entries_of, judged
@@ -35,17 +36,21 @@ def write_report(
     entries: Sequence[Entry] | None = None,
     left_out: list[str] | None = None,
     read: dict[Path, StudyRun] | None = None,
+    changed: Sequence[str] | None = None,
 ) -> Path:
     """The report of everything in the store, beside what comes with Rote; returns the path of its first page.
 
     Of each study the run nearest to the source's scale is shown, or the one of ``preset``. ``entries``: the ledger, if
-    known. ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder."""
+    known. ``left_out`` gets what is damaged. ``read``: studies' runs that were read already, by folder.
+    ``changed``: what came out otherwise than the last time; looked up where the ledger is not known."""
     known = dict.fromkeys((*PRESETS, *(one for name in studies for one in studies[name].presets)))
     if preset is not None and preset not in known:
         raise UnknownNameError("preset", preset, known)
     sections = []
     read = {} if read is None else read
-    entries = ledger(store, left_out, read) if entries is None else entries
+    if entries is None:
+        entries = ledger(store, left_out, read)
+        changed = changes(store, entries, note=False)
     listed = store.runs()
     folders = {row.id: store.root / row.folder for row in listed if row.status not in UNREAD}
     for name in ordered_names():
@@ -57,7 +62,7 @@ def write_report(
     settling = Settling(store, cores())
     return build(
         sections, entries, out, sources=[studies[name].source for name in ordered_names()],
-        settling={entry.claim.id: told for entry in entries if (told := settling(entry))},
+        settling={entry.claim.id: told for entry in entries if (told := settling(entry))}, changed=changed,
     )  # fmt: skip
 
 

@@ -88,8 +88,10 @@ class Reproduce:
             lab.run_studies(names, self.preset, told, fresh=self.fresh)
         left_out: list[str] = []
         entries = ledger(store, left_out, read)
-        self._tell(store, [entry for entry in entries if entry.study in names])
-        page = write_report(store, self.out, preset=self.preset, entries=entries, left_out=left_out, read=read)
+        changed = self._tell(store, [entry for entry in entries if entry.study in names])
+        page = write_report(
+            store, self.out, preset=self.preset, entries=entries, left_out=left_out, read=read, changed=changed
+        )
         out_console().print(f"Report: {page}", markup=False, soft_wrap=True)
         code = tell_left_out(left_out)
         if failed:
@@ -112,16 +114,19 @@ class Reproduce:
             study = studies[name]()
             study.resolve(self.preset, fresh_overrides(study)[0] if self.fresh else {})
 
-    def _tell(self, store: Store, entries: Sequence[Entry]) -> None:
+    def _tell(self, store: Store, entries: Sequence[Entry]) -> list[str] | None:
+        """The ledger, and what came out otherwise than the last time, which is returned."""
         from rote.commands.claims_terminal import show_ledger
         from rote.laboratory.changes import changes
 
         console = out_console()
         show_ledger(console, entries)
-        if changed := changes(store, entries):
+        changed = changes(store, entries)
+        if changed:
             console.print("\nOtherwise than the last time:", style="bold")
             for line in changed:
                 console.print(f"  {line}", markup=False, highlight=False)
+        return changed
 
 
 @dataclass

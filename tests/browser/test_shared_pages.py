@@ -1,0 +1,46 @@
+"""Views that were written as files (rote share, make gallery) work without a server and complain of nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from watched_page import Watched
+
+from rote.cli import main
+
+sys.path.append(str(Path(__file__).parents[2] / "docs"))
+from gallery import PAGES, write_gallery
+
+pytestmark = pytest.mark.browser
+Open = Callable[..., Watched]
+SEEN = {"connectivity": ".text-row", "autocomplete": ".choice-word", "decomposition": ".phrase-name",
+        "units": ".unit-answer", "lookup": "table.steps", "ledger": ".counts li"}  # fmt: skip
+
+
+def test_every_page_of_the_gallery_opens_by_itself(opened: Open, tmp_path: Path) -> None:
+    first = write_gallery(tmp_path / "gallery")
+    page = opened(first).page
+    links = page.locator("li a").evaluate_all("(all) => all.map((link) => link.getAttribute('href'))")
+    assert links == [f"{file}.html" for file, *_ in PAGES]
+    for file, view, *_ in PAGES:
+        shown = opened(first.with_name(f"{file}.html")).page
+        expect(shown.locator(SEEN[view]).first).to_be_visible()
+        expect(shown.locator(".banner:visible")).to_have_count(0)
+    with pytest.raises(Exception, match="other files than a gallery"):
+        write_gallery(tmp_path)
+
+
+def test_a_shared_view_has_the_state_of_its_link(opened: Open, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    link = "http://127.0.0.1:8765/#/ledger?outcome=contradicted&source=resistance"
+    with pytest.raises(SystemExit) as ended:
+        main(["share", link, "--out", str(out), "--store", str(tmp_path / "store")])
+    assert not ended.value.code
+    page = opened(out).page
+    expect(page.locator("[data-outcome=contradicted] button, button[aria-pressed=true]").first).to_be_visible()
+    expect(page.get_by_text("The first step already puts the boundary where it stays").first).to_be_visible()
+    assert page.get_by_text("GRU and LSTM have almost the same accuracy").count() == 0
