@@ -14,6 +14,7 @@ from watched_page import Watched
 
 import rote
 from rote.explorer import Explorer, Workbench
+from rote.explorer.views import VIEWS
 from rote.store import Store
 
 pytestmark = pytest.mark.browser
@@ -271,7 +272,7 @@ def test_tabs_lead_back_to_what_was_there_and_all_of_them_are_seen(explorer: Ope
     page.wait_for_url("**text=the+united*")
     tabs = page.locator("#views a")
     edges = tabs.evaluate_all("items => items.map((item) => item.getBoundingClientRect().right)")
-    assert len(edges) == 8
+    assert len(edges) == len(VIEWS)
     assert max(edges) <= 390
     tabs.get_by_text("Ledger").click()
     expect(page.locator("h1")).to_have_text("Ledger")

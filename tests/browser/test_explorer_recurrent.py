@@ -61,7 +61,7 @@ def test_another_step_item_and_cell_are_shown_under_their_own_names(explorer: Op
     page.get_by_label("Item", exact=True).select_option("8")  # the first new one: twice as long
     expect(page.locator(".steps .step")).to_have_count(6)
     page.get_by_label("Cell", exact=True).select_option("lstm")
-    names = ("hidden", "cell", "input", "forget", "candidate", "output")
+    names = ("hidden", "cell", "forget", "input", "candidate", "output")
     expect(page.locator("figure figcaption")).to_have_text([re.compile(name) for name in names])
     page.get_by_label("Task", exact=True).select_option("own")
     expect(page.locator(".about-view")).to_contain_text("Own pairs: 4 known items")

@@ -42,5 +42,7 @@ def test_a_shared_view_has_the_state_of_its_link(opened: Open, tmp_path: Path) -
     assert not ended.value.code
     page = opened(out).page
     expect(page.locator("[data-outcome=contradicted] button, button[aria-pressed=true]").first).to_be_visible()
-    expect(page.get_by_text("The first step already puts the boundary where it stays").first).to_be_visible()
+    expect(
+        page.locator("details", has_text="The first step already puts the boundary where it stays").first
+    ).to_be_visible()
     assert page.get_by_text("GRU and LSTM have almost the same accuracy").count() == 0

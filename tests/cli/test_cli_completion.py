@@ -51,7 +51,7 @@ def test_scripts_of_other_shells_ask_the_command_and_parse(shell):
     ("typed", "offered"),
     {
         "": list(COMMANDS),
-        "sh": ["show"],
+        "sh": ["show", "share"],
         "show ": sorted(studies),
         "nothing ": [],
         "run plane model.": ["model.hidden=", "model.layers=", "model.activation="],

@@ -10,6 +10,16 @@ import pytest
 from rote.cli import run_command
 from rote.commands.lesson_tasks import TASKS
 
+PAIRS = """ax = a
+bx = b
+ay = a
+by = b
+axy = a
+bxy = b
+---
+axyx = a
+byyx = b
+bxyxy = b"""
 RIGHT = {
     "1_operation.py": """
 import numpy as np
@@ -34,17 +44,7 @@ def reach(slope, share):
         steps, left = steps + 1, left * slope
     return steps
 """,
-    "4_pairs.py": 'PAIRS = """ax = a
-bx = b
-ay = a
-by = b
-axy = a
-bxy = b
----
-axyx = a
-byyx = b
-bxyxy = b"""
-',
+    "4_pairs.py": f'PAIRS = """{PAIRS}"""',
     "5_gate.py": """
 def keeping(f, i):
     return [u for u in range(f.shape[1]) if f[1:, u].min() > 0.9 and i[1:, u].max() < 0.1]

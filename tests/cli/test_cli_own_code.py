@@ -117,4 +117,4 @@ def test_a_plugin_of_an_installed_package_is_found_and_a_broken_one_hinders_noth
 
 def test_the_option_is_there_for_every_command_that_knows_names_and_completed() -> None:
     without = {name for name in COMMANDS if "--import" not in complete([name, "--im"], COMMANDS)}
-    assert without == {"runs", "worker", "completion"}  # records know no code; workers are sent it
+    assert without == {"runs", "worker", "completion", "campaign", "lesson"}  # records and parts know no code

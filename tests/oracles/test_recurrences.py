@@ -292,7 +292,8 @@ def test_the_parts_of_trained_networks_sum_to_the_state_and_do_not_grow(name: st
         total = parts.relevant + parts.irrelevant + (0 if parts.reference is None else parts.reference[:, None])
         torch.testing.assert_close(total, hidden[:, None].expand_as(total), rtol=0, atol=1e-11)
         assert float(parts.error.max()) < 1e-11, rules
-        assert float(parts.growth.max()) < (3 if name in MATRICES else 2), rules  # behind a norm parts may cancel
+        most = {"rwkv7": 4}.get(name, 3 if name in MATRICES else 2)  # a norm divides by what parts that cancel leave
+        assert float(parts.growth.max()) < most, rules
 
 
 def test_wrong_options_are_refused() -> None:

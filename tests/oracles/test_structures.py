@@ -11,7 +11,6 @@ from rote.models import CNN, CNNConfig, MLPConfig, StackedMLP, StackedTranslator
 from rote.models.halves import make_halves
 from rote.models.separate_inputs import make_inputs
 from rote.models.structures import HalvesConfig, TranslatorFormConfig
-from rote.models.translator_forms import TranslatorForm
 from rote.studies.resistance.architecture_recipes import ScanStructureRecipe
 from rote.tasks.scan import ACTION_WORDS
 from rote.tasks.scan_examples import ACTIONS, COMMAND_WORDS, templates
@@ -150,8 +149,9 @@ def test_without_attention_the_keys_do_not_matter_after_the_decoders_start() -> 
 
 
 def test_a_form_is_not_decoded_as_if_it_were_the_published_one() -> None:
+    program = scan_program()
     with pytest.raises(NotImplementedError, match="right answers"):
-        TranslatorForm(TranslatorFormConfig(), 13, 7, 4, (0,), F64).decode(None, 6, 5)
+        program.model.decode(program.pairs(np.zeros((2, 1), dtype=np.int64)), 6, 5)
 
 
 def test_no_two_structures_of_the_full_panel_have_one_name() -> None:

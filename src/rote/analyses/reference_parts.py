@@ -201,6 +201,7 @@ def _one_layer(
         parted = Parted(full, none, none) if question.marked else Parted(none, full, none)
         current.append(undivided(value) if name in cell.whole_states else parted)
     series: dict[int, tuple[Tensor, Tensor, Tensor, Tensor]] = {}
+    missing, largest = (error.new_zeros(len(current), *error.shape) for _ in range(2))  # of every state, so far
     for t in question.times(direction):
         a.bias_counts = counts[:, :, t]
         now = Parted(*(cell.project(part[:, :, t]) for part in below.parts))
@@ -213,10 +214,11 @@ def _one_layer(
                 current[k] = undivided(whole[k])
                 continue
             parts = _spread(a.settle(new[k]), error.shape)
-            _raise(error, true[k], parts, keep[..., 0])
+            _raise(missing[k], largest[k], true[k], parts, keep[..., 0])
             current[k] = _kept(_completed(parts, true[k]), current[k], keep)
         top = current[0]
         series[t] = (top.relevant * keep, top.irrelevant * keep, top.bias * keep, whole[0] * keep)
+    torch.maximum(error, (missing / torch.where(largest > 0, largest, 1)).amax(0), out=error)
     relevant, irrelevant, bias, output = zip(*(series[t] for t in range(inputs.time)), strict=True)
     return torch.stack(relevant, 2), torch.stack(irrelevant, 2), torch.stack(bias, 2), torch.stack(output, 2)
 
@@ -226,12 +228,13 @@ def _spread(value: Parted, shape: Sequence[int]) -> Parted:
     return Parted(*(part.expand(*shape, -1) for part in torch.broadcast_tensors(*value.parts)))
 
 
-def _raise(error: Tensor, true: Tensor, parts: Parted, keep: Tensor) -> None:
-    """By what the parts miss of the true state, relative to the largest of them."""
-    missing = (parts.total - true).norm(dim=-1)
-    sizes = [part.norm(dim=-1).expand_as(missing) for part in (parts.relevant, parts.irrelevant, parts.bias, true)]
-    scale = torch.stack(sizes).amax(0)
-    torch.maximum(error, keep * missing / torch.where(scale > 0, scale, 1), out=error)
+def _raise(missing: Tensor, largest: Tensor, true: Tensor, parts: Parted, keep: Tensor) -> None:
+    """By what the parts of a step miss of the true state, and by the largest of them. What is missing is compared with
+    the largest of all steps: where a gate lets next to nothing through, its parts still sum to within rounding of 1."""
+    short = (parts.total - true).norm(dim=-1)
+    sizes = [part.norm(dim=-1).expand_as(short) for part in (parts.relevant, parts.irrelevant, parts.bias, true)]
+    torch.maximum(missing, keep * short, out=missing)
+    torch.maximum(largest, keep * torch.stack(sizes).amax(0), out=largest)
 
 
 def _completed(parts: Parted, true: Tensor) -> Parted:

@@ -24,15 +24,63 @@ from rote.cells.over_time import ended
 from rote.errors import UsageError
 
 
+class Attending(Cell):
+    """What every attention has over a number of steps: registers that move on, and a mixture of values."""
+
+    gate_names = ("attention",)
+    recurrent_matrix = False
+    heads: int
+    longest: int
+
+    def _mixed(self, a: Arithmetic[V], scores: V, values: V, seen: V, size: int) -> V:
+        """The values, ``size`` units for each step and head, in the proportions that their scores give."""
+        every = tiled(self.longest)
+        scores = scores + a.arrange(a.apply(unseen, seen), repeated(self.heads))
+        shares = a.exp(scores - a.arrange(self._largest(a, scores), every))
+        total = a.arrange(a.reciprocal(a.arrange(shares, every.transposed)), every)
+        shares = a.gate("attention", a.product(total, shares))
+        return a.arrange(a.product(a.arrange(shares, repeated(size)), values), every.transposed)
+
+    def _moved(self, a: Arithmetic[V], register: V, newest: V, size: int) -> V:
+        """Without its oldest step, and with the newest behind the others."""
+        if self.longest == 1:
+            return newest
+        _, kept = a.pieces(register, [size, (self.longest - 1) * size])
+        return a.join([kept, newest])
+
+    def _largest(self, a: Arithmetic[V], scores: V) -> V:
+        """Of each head: halves are compared with each other until one step is left."""
+        count = self.longest
+        while count > 1:
+            half = count // 2
+            first, second, *odd = a.pieces(scores, [half * self.heads] * 2 + [self.heads] * (count % 2))
+            scores = a.maximum(first, second)
+            if odd:
+                rest = a.pieces(scores, [self.heads, (half - 1) * self.heads]) if half > 1 else (scores,)
+                scores = a.join([a.maximum(rest[0], odd[0]), *rest[1:]])
+            count = half
+        return scores
+
+    def _ended(
+        self, hidden: Tensor, registers: tuple[Tensor, ...], start: tuple[Tensor, ...], mask: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        shown, (last,) = ended([hidden], mask, start[:1])
+        if mask is None:
+            return shown, (last, *(register[..., -self.longest :, :].flatten(-2) for register in registers))
+        places = mask.sum(-1)[..., None] + torch.arange(self.longest, device=mask.device)  # [*lead, batch, longest]
+        chosen = [
+            register.gather(-2, places[..., None].expand(*places.shape, register.shape[-1])) for register in registers
+        ]
+        return shown, (last, *(register.flatten(-2) for register in chosen))
+
+
 @cells.register("attention")
-class AttentionCell(Cell):
+class AttentionCell(Attending):
     """Causal softmax attention over the last steps: their keys and values are its states."""
 
     row_groups = (1, 1, 1)
-    gate_names = ("attention",)
     state_names = ("hidden", "values", "keys", "seen")
     whole_states = ("keys", "seen")
-    recurrent_matrix = False
     weight_age: Tensor
     weight_out: Tensor
 
@@ -67,35 +115,6 @@ class AttentionCell(Cell):
         y = self._mixed(a, scores, values, seen, size)
         return a.settle(a.linear(y, self.weight_out)), values, keys, seen
 
-    def _mixed(self, a: Arithmetic[V], scores: V, values: V, seen: V, size: int) -> V:
-        """The values, ``size`` units for each step and head, in the proportions that their scores give."""
-        every = tiled(self.longest)
-        scores = scores + a.arrange(a.apply(unseen, seen), repeated(self.heads))
-        shares = a.exp(scores - a.arrange(self._largest(a, scores), every))
-        total = a.arrange(a.reciprocal(a.arrange(shares, every.transposed)), every)
-        shares = a.gate("attention", a.product(total, shares))
-        return a.arrange(a.product(a.arrange(shares, repeated(size)), values), every.transposed)
-
-    def _moved(self, a: Arithmetic[V], register: V, newest: V, size: int) -> V:
-        """Without its oldest step, and with the newest behind the others."""
-        if self.longest == 1:
-            return newest
-        _, kept = a.pieces(register, [size, (self.longest - 1) * size])
-        return a.join([kept, newest])
-
-    def _largest(self, a: Arithmetic[V], scores: V) -> V:
-        """Of each head: halves are compared with each other until one step is left."""
-        count = self.longest
-        while count > 1:
-            half = count // 2
-            first, second, *odd = a.pieces(scores, [half * self.heads] * 2 + [self.heads] * (count % 2))
-            scores = a.maximum(first, second)
-            if odd:
-                rest = a.pieces(scores, [self.heads, (half - 1) * self.heads]) if half > 1 else (scores,)
-                scores = a.join([a.maximum(rest[0], odd[0]), *rest[1:]])
-            count = half
-        return scores
-
     def over_time(
         self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
@@ -118,18 +137,6 @@ class AttentionCell(Cell):
         y = scores.masked_fill(~inside, -torch.inf).softmax(-1) @ v
         hidden = a.linear(y.transpose(-2, -3).flatten(-2).flatten(-3, -2), self.weight_out)
         return self._ended(hidden.view_as(projected[..., : self.hidden_size]), (values, keys, seen), start, mask)
-
-    def _ended(
-        self, hidden: Tensor, registers: tuple[Tensor, ...], start: tuple[Tensor, ...], mask: Tensor | None
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        shown, (last,) = ended([hidden], mask, start[:1])
-        if mask is None:
-            return shown, (last, *(register[..., -self.longest :, :].flatten(-2) for register in registers))
-        places = mask.sum(-1)[..., None] + torch.arange(self.longest, device=mask.device)  # [*lead, batch, longest]
-        chosen = [
-            register.gather(-2, places[..., None].expand(*places.shape, register.shape[-1])) for register in registers
-        ]
-        return shown, (last, *(register.flatten(-2) for register in chosen))
 
 
 def unseen(seen: Tensor) -> Tensor:

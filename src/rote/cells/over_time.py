@@ -127,7 +127,8 @@ class OverTime(Arithmetic[Series]):
         state, values = old_state(memory), (kept, place, share, rows, columns)
         if state is not None and absent(memory.offset) and all(value.known for value in values):
             start = self.starts[state]
-            chunks = replace_over_time(*(self.apart(tensor(value), start) for value in values), start, shape)
+            w, n, g, k, v = (self.apart(tensor(value), start) for value in values)
+            chunks = replace_over_time(w, n, g, k, v, start, shape)
             if chunks is not None:
                 return Memory(0.0, lost=True, state=state, chunks=chunks)
         return super().replace(memory, kept, place, share, rows, columns, shape)

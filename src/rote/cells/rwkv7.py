@@ -10,8 +10,9 @@ output = W_out ((W_g2 sigmoid(W_g1 mix_g)) * y)
 
 n S is what the memory holds at the place n: it is taken away, as far as a says, before k' v^T is written. Receptance,
 keys, w and a are used whole by every rule of decomposition, as in ``delta``: only with n of length 1 the memory cannot
-grow. Taken apart are the values, the memory and the gate of the readout. This is the first layer of RWKV-7; later ones
-also mix the first layer's v into their own, which a cell, that sees its own input only, cannot.
+grow. So is the gate of the readout: behind its matrix of low rank it may all but close for every unit, and parts of
+what is next to nothing say nothing. Taken apart are the values and the memory. This is the first layer of RWKV-7; later
+ones also mix the first layer's v into their own, which a cell, that sees its own input only, cannot.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class RWKV7Cell(Cell):
     row_groups = ()
     gate_names = ("forget", "rate", "output")
     recurrent_matrix = False
-    taken_whole = "receptance, keys, decay and rate"
+    taken_whole = "receptance, keys, decay, rate and readout gate"
     state_names = ("hidden", "memory", "last")
     weight_receptance: Tensor
     weight_key: Tensor
@@ -107,7 +108,7 @@ class RWKV7Cell(Cell):
         y = a.scale(y, self.norm_weight) + a.constant(self.norm_bias)
         own = a.arrange(a.scale(a.product(r, k), self.bonus), summed(size))
         y = y + a.product(a.arrange(own, repeated(size)), v)
-        gate = a.linear(a.gate("output", a.sigmoid(a.readout_gate(mixed("gate")))), self.weight_gate_out)
+        gate = a.linear(a.gate("output", a.sigmoid(a.whole(mixed("gate")))), self.weight_gate_out)
         return a.settle(a.linear(a.product(gate, y), self.weight_out)), memory, projected
 
     def initialize(self, how: Initialization) -> None:

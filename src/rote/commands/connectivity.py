@@ -73,7 +73,8 @@ class Connectivity:
 
     def __call__(self) -> int:
         from rote.config import each_once
-        from rote.explorer.text_connectivity import LIMIT, Ask, link
+        from rote.explorer.reading import LIMIT
+        from rote.explorer.text_connectivity import Ask, link
 
         text, names = " ".join(self.text), [name.strip() for name in self.model.split(",") if name.strip()]
         if not text.strip():

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rote.errors import UsageError
 from rote.examination.fitted import Fitted, checked
-from rote.examination.training import logits_of, made
+from rote.examination.training import logits_of, made, made_network
 
 SYMBOLS, LONGEST = 33, 64  # the largest vocabulary and, rounded up, the longest sequence of the battery
 TOLERANCE = 1e-4  # of the largest logit: single precision, in another order
@@ -101,7 +101,7 @@ def _logits(name: str, model: nn.Module, tokens: Tensor) -> Tensor:
 
 
 def _check_same_weights(name: str, model: nn.Module) -> None:
-    again = made(name, SYMBOLS, 0)
+    again = made_network(name, SYMBOLS, 0)
     pairs = zip(model.state_dict().items(), again.state_dict().values(), strict=False)
     if other := [key for (key, one), two in pairs if one.shape != two.shape or not torch.equal(one, two)]:
         raise UsageError(

@@ -61,10 +61,10 @@ class ExaminationRecipe(Recipe):
         return ""
 
     def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
-        from rote.examination.training import made
+        from rote.examination.training import made_network
 
         task = battery[self.task]()
-        model = made(self.learner, len(task.symbols), trained.seeds[index])
+        model = made_network(self.learner, len(task.symbols), trained.seeds[index])
         model.load_state_dict(dict(weights))
         return Network(model.eval(), inputs=task.symbols, outputs=task.symbols)
 
@@ -127,7 +127,9 @@ class FittedMeasurement(Measurement):
         return f"{self.learner}, {self.task}"
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
-        from rote.examination.fitted import measured
+        from rote.examination.fitted import Fitted, measured
 
         task = battery[self.task]()
-        return measured(self.learner, learner(self.learner)(len(task.symbols)), task, run.request.seeds[0])
+        fitted = learner(self.learner)(len(task.symbols))
+        assert isinstance(fitted, Fitted)  # which was checked before
+        return measured(self.learner, fitted, task, run.request.seeds[0])

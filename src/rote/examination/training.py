@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy, embedding
 from torch.overrides import TorchFunctionMode
 
 from rote.examination.asking import ends, tables_of
+from rote.examination.fitted import Fitted
 from rote.examination.learners import learner
 from rote.examination.task import NOTHING, BatteryTask, Items, accuracy
 from rote.recipes import Trained
@@ -22,11 +23,18 @@ ASKED = 256  # items of a kind, at most, that are asked on the way and taken apa
 PIECE = 256  # items at once
 
 
-def made(name: str, symbols: int, seed: int) -> nn.Module:
-    """The learner with the weights of a seed."""
+def made(name: str, symbols: int, seed: int) -> nn.Module | Fitted:
+    """The learner, with the weights of a seed if it is a network."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return learner(name)(symbols)
+
+
+def made_network(name: str, symbols: int, seed: int) -> nn.Module:
+    """The learner with the weights of a seed; that it is a network was checked before."""
+    model = made(name, symbols, seed)
+    assert isinstance(model, nn.Module)
+    return model
 
 
 def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
@@ -41,7 +49,7 @@ class ExaminationProgram(Program):
 
     def __init__(self, name: str, task: BatteryTask, seed: int, device: str = "cpu") -> None:
         self.task, self.seed, self.drawn = task, seed, task.draw(seed)
-        self.model = made(name, len(task.symbols), seed).to(choose_device(device))
+        self.model = made_network(name, len(task.symbols), seed).to(choose_device(device))
         self.device = next(self.model.parameters()).device
         self.tokens, self.targets = _tensors(self.drawn.train, self.device)
         self.ends = torch.from_numpy(ends(self.drawn.train))

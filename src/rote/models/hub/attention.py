@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, Arrangement, Plain, V, repeated, summed, tiled
-from rote.cells.attention import AttentionCell, unseen
+from rote.cells.attention import Attending, unseen
 from rote.models.traced.memories import Growing
 
 
-class GroupedAttention(AttentionCell, Growing):
+class GroupedAttention(Attending, Growing):
     """Heads that share keys and values in groups, known by position or not, over all steps or the last ones."""
 
     row_groups = ()
@@ -29,6 +29,7 @@ class GroupedAttention(AttentionCell, Growing):
     weight_query: Tensor
     weight_key: Tensor
     weight_value: Tensor
+    weight_out: Tensor
     frequencies: Tensor | None
 
     def configure(
