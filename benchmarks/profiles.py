@@ -21,7 +21,9 @@ from rote.figures.export import export
 from rote.laboratory.progress import Display
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "profile.png"
-NAMES = ("lstm", "gru", "elman", "transformer", "min_gru", "nested_lstm", "rg_lru", "s6")
+NAMES = (
+    "lstm", "gru", "elman", "nested_lstm", "transformer", "min_gru", "s6", "ssd", "mlstm", "gated_delta", "ngram", "rote",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> None:
