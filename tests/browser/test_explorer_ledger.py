@@ -129,6 +129,7 @@ def test_the_runs_open_with_a_comparison_and_follow_those_that_are_going_on(lab:
         page = lab.open("runs")
         expect(page.locator("tbody tr.chosen")).to_contain_text("running")
         run.metrics.append({"step": 5, "loss": [0.5]})
+        expect(page.locator("path.chart-line")).to_have_attribute("d", re.compile("L"))  # a second point is there
         page.locator(".chart-plot").press("End")
         expect(page.locator(".chart-readout")).to_contain_text("step 5")
     expect(page.locator("tbody tr.chosen")).to_contain_text("interrupted")  # nobody goes on with it
