@@ -5,6 +5,7 @@ import { fill, h } from "./lib/dom.js";
 import { exportMenu } from "./lib/export.js";
 import { frame } from "./lib/frame.js";
 import { shelfFor } from "./lib/models.js";
+import { presentButton, showPresented } from "./lib/present.js";
 import { link, linked, parse } from "./lib/state.js";
 import { enter, remember } from "./lib/token.js";
 
@@ -33,7 +34,8 @@ async function models(opening, api) {
 }
 
 function navigate() {
-  const { name } = parse(location.hash);
+  const { name, values } = parse(location.hash);
+  showPresented(values);
   const chosen = session.views.find((view) => view.name === name);
   if (!chosen) {
     history.replaceState(null, "", link(session.views[0].name, {}));
@@ -109,7 +111,7 @@ async function start() {
     return;
   }
   fill(navigation, h("ul", {}, session.views.map((view) => h("li", {}, h("a", { href: link(view.name, {}), "data-view": view.name, title: view.about }, view.title)))));
-  fill(tools, exportMenu(() => open, announce));
+  fill(tools, presentButton(() => open?.state), exportMenu(() => open, announce));
   window.addEventListener("hashchange", navigate);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address belongs to the view

@@ -2,6 +2,7 @@
 import { recordedApi } from "./api.js";
 import { frame } from "./frame.js";
 import { shelfFor } from "./models.js";
+import { presentButton, showPresented } from "./present.js";
 
 export function replay(view, saved) {
   const announcer = document.getElementById("announcer");
@@ -13,7 +14,10 @@ export function replay(view, saved) {
   };
   const models = () => shelfFor(api, values);
   const shown = frame(view, { api, state, announce: (text) => { announcer.textContent = text; }, models });
-  document.getElementById("origin").textContent = `Saved on ${saved.when} UTC. What was not looked at then needs the live explorer.`;
+  showPresented(values);
+  const origin = document.getElementById("origin");
+  origin.textContent = `Saved on ${saved.when} UTC. What was not looked at then needs the live explorer.`;
+  origin.after(presentButton(() => state));
   document.getElementById("view").replaceChildren(shown.host);
   shown.mount();
 }
