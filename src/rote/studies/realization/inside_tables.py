@@ -143,18 +143,25 @@ def _published(row: Row) -> tuple[float | None, float | None, float | None]:
 
 
 def _diagnosis_summary(every: Table) -> Table:
-    names = ("cell", "input", "label", "model", "ranking", "splits")
+    return classifier_summary(
+        every, "groups-summary", "Diagnostic classifiers and functional groups", ("ranking", "splits"),
+        "The published numbers come from the ranking 'as_published' on 'tokens'.",
+    )  # fmt: skip
+
+
+def classifier_summary(every: Table, name: str, title: str, labels: Sequence[str], note: str) -> Table:
+    """Means over the seeds of what classifiers reach, by model, input and ``labels``, beside the published numbers."""
+    names = ("cell", "input", "label", "model", *labels)
     long = []
     for key, group in grouped(every.records(), names).items():
         row = dict(zip(names, key, strict=True))
-        group_accuracy, accuracy, units = _published(row)
         own = band([one["units"] for one in group])
-        means = {name: sum(one[name] for one in group) / len(group) for name in ("group_accuracy", "accuracy")}
-        row |= means | {"seeds": own["seeds"], "units": own["mean"], "low": own.get("low")}
-        row |= {"high": own.get("high"), "group_accuracy_published": group_accuracy}
-        long.append(row | {"accuracy_published": accuracy, "units_published": units})
+        means = {measure: band([one[measure] for one in group])["mean"] for measure in ("group_accuracy", "accuracy")}
+        row |= means | {"seeds": own["seeds"], "units": own["mean"], "low": own.get("low"), "high": own.get("high")}
+        known = zip(("group_accuracy", "accuracy", "units"), _published(row), strict=True)
+        long.append(row | {f"{measure}_published": value for measure, value in known})
     columns = (
-        *(Column(name, role="label") for name in names),
+        *(Column(label, role="label") for label in names),
         Column("seeds", "models", "label"),
         Column("group_accuracy", "of the functional group, mean"),
         Column("group_accuracy_published", "", "published"),
@@ -164,10 +171,7 @@ def _diagnosis_summary(every: Table) -> Table:
         *interval_columns(),
         Column("units_published", "", "published"),
     )
-    return Table.make(
-        "groups-summary", "Diagnostic classifiers and functional groups", columns, long, place="Tables 2 and 3",
-        note="The published numbers come from the ranking 'as_published' on 'tokens'.",
-    )  # fmt: skip
+    return Table.make(name, title, columns, long, place="Tables 2 and 3", note=note)
 
 
 def _groups(every: Table) -> Table:

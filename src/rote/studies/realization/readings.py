@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from rote.config import at_least
 from rote.laboratory import Study, studies
-from rote.laboratory.aggregate import Row, band, grouped, interval_columns
+from rote.laboratory.aggregate import Row
 from rote.recipes import Job, Measurement, Trained, measurements
 from rote.recipes.recipe import Progress
 from rote.store import Column, Run, Table
 from rote.studies.realization import published
 from rote.studies.realization.accuracy_tables import LABELS
-from rote.studies.realization.inside_tables import label_columns, summed, value_columns
+from rote.studies.realization.inside_tables import classifier_summary, label_columns, summed, value_columns
 from rote.studies.realization.models import QUICK, SMOKE, LookupConfig
 from rote.studies.realization.readings_claims import CLAIMS
 
@@ -82,31 +82,10 @@ def all_tables(every: Mapping[str, Table]) -> list[Table]:
 
 
 def _probes(every: Table) -> Table:
-    names = ("cell", "input", "label", "model", "penalty", "ranking")
-    long = []
-    for key, group in grouped(every.records(), names).items():
-        row = dict(zip(names, key, strict=True))
-        units = band([one["units"] for one in group])
-        means = {name: band([one[name] for one in group])["mean"] for name in ("group_accuracy", "accuracy")}
-        said = published.DIAGNOSIS.get((row["input"], row["label"], row["model"])) if row["cell"] == "gru" else None
-        row |= means | {"seeds": len(group), "units": units["mean"], "low": units.get("low"), "high": units.get("high")}
-        known = zip(("group_accuracy", "accuracy", "units"), said or (None, None, None), strict=True)
-        long.append(row | {f"{name}_published": value for name, value in known})
-    columns = (
-        *(Column(name, role="label") for name in names),
-        Column("seeds", "models", "label"),
-        Column("group_accuracy", "of the functional group, mean"),
-        Column("group_accuracy_published", "", "published"),
-        Column("accuracy", "of all units, mean"),
-        Column("accuracy_published", "", "published"),
-        Column("units", "in the functional group, mean"),
-        *interval_columns(),
-        Column("units_published", "", "published"),
-    )
-    return Table.make(
-        "probes-summary", "Diagnostic classifiers with and without a penalty", columns, long, place="Tables 2 and 3",
-        note="The source's text has no penalty, its code L2. Published numbers are the same in all rows of a model: "
-        "which of the rankings and penalties they come from is not certain. Gates with the penalty: lookup-inside.",
+    return classifier_summary(
+        every, "probes-summary", "Diagnostic classifiers with and without a penalty", ("penalty", "ranking"),
+        "The source's text has no penalty, its code L2. Published numbers are the same in all rows of a model: which "
+        "of the rankings and penalties they come from is not certain. Gates with the penalty: lookup-inside.",
     )  # fmt: skip
 
 
