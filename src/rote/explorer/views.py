@@ -19,6 +19,7 @@ class View:
 
 
 VIEWS = (
+    View("home", "Start", "What the views are for, each with a moving picture."),
     View("connectivity", "Connectivity", "Which characters does a prediction rest on?"),
     View("autocomplete", "Autocomplete", "Type, and see what the network expects."),
     View("units", "Units", "What does a recurrent unit compute, and how far does a gradient reach back?"),
