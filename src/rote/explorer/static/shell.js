@@ -5,7 +5,7 @@ import { fill, h } from "./lib/dom.js";
 import { exportMenu } from "./lib/export.js";
 import { frame } from "./lib/frame.js";
 import { shelfFor } from "./lib/models.js";
-import { presentButton, showPresented } from "./lib/present.js";
+import { presentButtons, showPresented } from "./lib/present.js";
 import { link, linked, parse } from "./lib/state.js";
 import { enter, remember } from "./lib/token.js";
 
@@ -111,7 +111,7 @@ async function start() {
     return;
   }
   fill(navigation, h("ul", {}, session.views.map((view) => h("li", {}, h("a", { href: link(view.name, {}), "data-view": view.name, title: view.about }, view.title)))));
-  fill(tools, presentButton(() => open?.state), exportMenu(() => open, announce));
+  fill(tools, presentButtons(() => open?.state), exportMenu(() => open, announce));
   window.addEventListener("hashchange", navigate);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address belongs to the view

@@ -2,7 +2,7 @@
 import { recordedApi } from "./api.js";
 import { frame } from "./frame.js";
 import { shelfFor } from "./models.js";
-import { presentButton, showPresented } from "./present.js";
+import { presentButtons, showPresented } from "./present.js";
 
 export function replay(view, saved) {
   const announcer = document.getElementById("announcer");
@@ -17,7 +17,7 @@ export function replay(view, saved) {
   showPresented(values);
   const origin = document.getElementById("origin");
   origin.textContent = `Saved on ${saved.when} UTC. What was not looked at then needs the live explorer.`;
-  origin.after(presentButton(() => state));
+  origin.after(presentButtons(() => state));
   document.getElementById("view").replaceChildren(shown.host);
   shown.mount();
 }
