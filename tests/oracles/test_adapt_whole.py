@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -96,6 +97,40 @@ def test_the_layers_of_a_residual_model_have_the_states_of_its_lstms() -> None:
         torch.testing.assert_close(found.hidden[layer], expected.detach())
     assert set(found.gates[1]) == {"input", "forget", "candidate", "output"}
     assert "cell" in found.states[0]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_training_that_goes_on_is_seen_in_what_is_computed_from_weights_too(name: str) -> None:
+    model = made(WHOLE[name])
+    adapted = rote.adapt(model, example=TOKENS)
+    before = rote.trace(adapted, TOKENS).logits
+    copied = copy.deepcopy(adapted)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.1 * torch.randn_like(weight))
+    found = rote.trace(adapted, TOKENS).logits
+    assert float((found - before).abs().max()) > 1e-3
+    ours, theirs = adapted.eval()(TOKENS), own_logits(name, model, TOKENS)
+    torch.testing.assert_close(found, ours)
+    ours = ours.log_softmax(-1) if adapted.ending == "log_softmax" else ours
+    torch.testing.assert_close(ours[:, -theirs.shape[1] :], theirs, atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(rote.trace(copied, TOKENS).logits, before)  # a copy stays as it was
+
+
+def test_a_copy_that_is_retrained_leaves_the_module_alone() -> None:
+    model, donor = made(Residual), made(Residual)
+    adapted = rote.adapt(model, example=TOKENS)
+
+    def shrink(whole: nn.Module, frozen: list[str]) -> None:
+        with torch.no_grad():
+            for name, weight in whole.named_parameters():
+                if name not in frozen:
+                    weight.mul_(0.5)
+
+    with untouched(model):
+        mixed = rote.substitute(adapted, "embedding", rote.adapt(donor, example=TOKENS), shrink)
+        found = rote.trace(mixed, TOKENS).logits
+    assert float((found - rote.trace(adapted, TOKENS).logits).abs().max()) > 1e-3
 
 
 def test_what_was_found_is_printed_in_order() -> None:

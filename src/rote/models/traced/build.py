@@ -5,23 +5,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from rote.cells.arithmetic import Plain
-from rote.cells.recurrent import Recurrent, States
+from rote.cells.recurrent import States
+from rote.errors import UsageError
 from rote.models.sequence import SequenceModel
 from rote.models.traced.graph import OPERATIONS, Node, memories_of
 from rote.models.traced.meaning import At, Lost, Scene, Series, Unclear, first_kept
-from rote.models.traced.memories import Growing
-from rote.models.traced.stages import Program, Stage, Wire, stages_for
+from rote.models.traced.stages import Program, Stages, Wire, stages_for
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+    from rote.models.traced.own_forward import OwnForward
     from rote.models.traced.recorder import Followed
 
 ENDINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -41,9 +41,11 @@ class TracedModel(SequenceModel):
     """A user's whole module in stages."""
 
     def __init__(self, parts: Parts, positions_for: Callable[[int], Tensor] | None) -> None:
-        super().__init__(parts.stages(FIRST), parts.embedding, parts.readout)
+        super().__init__(parts.stages, parts.embedding, parts.readout)
         self.parts, self._positions_for = parts, positions_for
         self._positions: dict[int, Tensor] = {}
+        self._source = Source()
+        self._versions: Versions = ()
 
     @property
     def ending(self) -> str:
@@ -58,16 +60,41 @@ class TracedModel(SequenceModel):
     def forward(
         self, inputs: Tensor, *, lengths: Tensor | None = None, initial: States | None = None
     ) -> Float[Tensor, "batch time output"]:
+        self._renew()
         self._make_room(inputs.shape[1])
         return super().forward(inputs, lengths=lengths, initial=initial)
 
+    def follow(self, source: Source) -> None:
+        """Be made anew from a module whenever that has been trained further."""
+        self._source, self._versions = source, source.versions()
+
+    def _renew(self) -> None:
+        """Weights are the module's own, but not what is computed from them: positions, norms of weights, sums."""
+        now = self._source.versions()
+        if self._source.module is None or now == self._versions:
+            return
+        made = self._source.again()
+        if not isinstance(made, TracedModel):
+            raise UsageError(
+                f"The module has changed since rote.adapt(), and {made.reason} cannot be taken apart. Adapt it again."
+            )
+        self.recurrent, self.embedding, self.readout = made.recurrent, made.embedding, made.readout
+        self.parts, self.origin, self._versions = made.parts, made.origin, now
+        self._positions_for, self._positions = made._positions_for, {}
+
+    def check_weights(self) -> None:
+        self._renew()
+        super().check_weights()
+
     def _make_room(self, time: int) -> None:
         """Attention keeps every step that it sees: a longer text than all before needs layers with more room."""
-        kept = [cell.inner if isinstance(cell, Stage) else cell for cell in self.recurrent.all_cells()]
-        if any(isinstance(cell, Growing) and cell.for_steps(time) is not cell for cell in kept):
-            self.recurrent = self.parts.stages(1 << (time - 1).bit_length()).train(self.training)
+        stages = self.recurrent
+        assert isinstance(stages, Stages)
+        if stages.for_steps(time) is not stages:
+            self.recurrent = stages.for_steps(1 << (time - 1).bit_length()).train(self.training)
 
     def embed(self, inputs: Tensor) -> Float[Tensor, "batch time input"]:
+        self._renew()
         self._make_room(inputs.shape[1])
         vectors = super().embed(inputs)
         if self.embedding is None or self._positions_for is None:
@@ -85,11 +112,38 @@ class TracedModel(SequenceModel):
         return "\n  ".join(["TracedModel(", *self.parts.lines, *([self.origin] if self.origin else [])]) + "\n)"
 
 
+Versions = tuple[tuple[int, int], ...]
+
+
+class Source:
+    """The module that a model was made from, and how to make it anew. A copy of the model has none: it stays as it is,
+    whatever becomes of the module."""
+
+    def __init__(
+        self, module: nn.Module | None = None, make: Callable[[], TracedModel | OwnForward] | None = None
+    ) -> None:
+        self.module, self._make = module, make
+
+    def versions(self) -> Versions:
+        """Of its weights: which tensors they are, and how often each was written to."""
+        if self.module is None:
+            return ()
+        weights = (*self.module.parameters(), *self.module.buffers())
+        return tuple((id(weight), 0 if weight.is_inference() else weight._version) for weight in weights)
+
+    def again(self) -> TracedModel | OwnForward:
+        assert self._make is not None
+        return self._make()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Source:
+        return Source()
+
+
 @dataclass(frozen=True)
 class Parts:
     """What a ``TracedModel`` is made of."""
 
-    stages: Callable[[int], Recurrent]  # with room for so many steps
+    stages: Stages
     embedding: nn.Embedding | None
     readout: nn.Module | None
     scale: Tensor | None  # of the embedding, before positions are added
@@ -137,16 +191,9 @@ def build(followed: Followed) -> Parts:
     readout: nn.Module | None = None
     if last.op == "linear":
         readout = _linear(last) if last is node else Tail(features, node)
-    stages = partial(_stages, features, leaf, scene.like)
+    stages = stages_for(features, leaf, scene.like).for_steps(FIRST)
     lines = _lines(scene, node, ending, isinstance(meaning, At))
     return Parts(stages, _embedding(scene), readout, scale, ending, isinstance(meaning, At), tuple(lines), meaning.axes)
-
-
-def _stages(wanted: Node, leaf: Node, like: Tensor, steps: int) -> Recurrent:
-    for memory in memories_of(wanted):
-        if isinstance(memory.cell, Growing):
-            memory.cell = memory.cell.for_steps(steps)
-    return stages_for(wanted, leaf, like)
 
 
 def _before_ending(node: Node) -> tuple[Node, str]:

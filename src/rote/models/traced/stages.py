@@ -7,6 +7,7 @@ several layers of different size, with anything between them, are a ``Recurrent`
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from rote.cells.over_time import ended, hidden_over_time
 from rote.cells.recurrent import Recurrent
 from rote.errors import UsageError
 from rote.models.traced.graph import Node, bases_of, compute, memories_of, steps_of
+from rote.models.traced.memories import Growing
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,8 @@ class Program(nn.Module):
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         for kind in ("_parameters", "_buffers"):
-            made.__dict__[kind] = {name: _copied(value, memo) for name, value in getattr(self, kind).items()}
+            made.__dict__[kind] = {name: copy.deepcopy(value, memo) for name, value in getattr(self, kind).items()}
         return made
-
-
-def _copied(value: Tensor | None, memo: dict[int, Any]) -> Tensor | None:
-    return value if value is None else memo.get(id(value), value)
 
 
 class Stage(Cell):
@@ -126,6 +124,17 @@ class Stage(Cell):
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         return {"ones": (self.input_size,)}
 
+    def for_steps(self, steps: int) -> Stage:
+        """With room for so many steps in its memory; itself if it has that."""
+        inner = with_room(self.inner, steps)
+        if inner is self.inner or inner is None:
+            return self
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.__dict__["_modules"] = {**self._modules, "inner": inner}
+        made.__dict__["_inner_sizes"] = inner.state_sizes[1:]
+        return made
+
     def step(self, a: Arithmetic[V], projected: V, state: tuple[V, ...]) -> tuple[V, ...]:
         # By itself first: what gradients arrive at is an elementwise function of the input, never a product.
         values = self.program.run(a, a.scale(projected, self.ones))
@@ -163,6 +172,10 @@ class Stage(Cell):
         return shown, (last, *ends)
 
 
+def with_room(cell: Cell | None, steps: int) -> Cell | None:
+    return cell.for_steps(steps) if isinstance(cell, Growing | Stage) else cell
+
+
 def _cut(a: Arithmetic[V], value: V, wire: Wire) -> V:
     rest = wire.node.size - wire.start - wire.size
     sizes = [wire.start] * (wire.start > 0) + [wire.size] + [rest] * (rest > 0)
@@ -177,6 +190,14 @@ class Stages(Recurrent):
     ) -> None:
         super().__init__(cells, bidirectional=bidirectional)
         self.starts = [None if start is None else [value.detach() for value in start] for start in starts]
+
+    def for_steps(self, steps: int) -> Stages:
+        """With room for so many steps, from the weights as they are now; itself if it has that."""
+        cells = self.all_cells()
+        larger = [with_room(cell, steps) or cell for cell in cells]
+        if all(one is two for one, two in zip(cells, larger, strict=True)):
+            return self
+        return Stages(larger, self.starts, bidirectional=self.directions == 2)
 
     def _check_sizes(self) -> None:
         """Made to fit."""
@@ -197,7 +218,7 @@ class Stages(Recurrent):
         return made
 
 
-def stages_for(wanted: Node, leaf: Node, like: Tensor) -> Recurrent:
+def stages_for(wanted: Node, leaf: Node, like: Tensor) -> Stages:
     """Layers whose output is ``wanted``, computed from the input ``leaf``."""
     groups = _groups(wanted)
     directions = 2 if any(memory.reverse for group in groups for memory in group) else 1

@@ -16,7 +16,7 @@ from rote.errors import UsageError
 from rote.models.calling import left_alone, tensor_of
 from rote.models.in_eval import in_eval
 from rote.models.readout import ROUNDING
-from rote.models.traced.build import ENDINGS, Parts, TracedModel, build
+from rote.models.traced.build import ENDINGS, Parts, Source, TracedModel, build
 from rote.models.traced.example import Example, example_of, plain_rows
 from rote.models.traced.graph import Node, compute
 from rote.models.traced.known_modules import refuse_traps
@@ -51,6 +51,7 @@ def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedMode
         positions = _positions(followed, given)
     made = TracedModel(parts, positions).train(module.training)
     _verify(made, module, given, run, first, followed)
+    made.follow(Source(module, lambda: adapt_whole(module, (given.inputs, *given.others), run)))
     return made
 
 
