@@ -104,6 +104,27 @@ def script(body: OfJob, request: Request) -> Answer:
     return Answer(workbench(request).compute(job.ask, written))
 
 
+@router.post("/whole")
+def whole(body: OfJob, request: Request) -> Answer:
+    """The networks with all that training needs, so that a file can go on with them."""
+    job = _job(body, request)
+
+    def told(session: RecurrentSession) -> dict[str, Any]:
+        from rote.explorer.recurrent_script import HEAD, MODULE, MODULES, TAIL
+
+        return {**session.whole(), "templates": [HEAD, MODULE, TAIL], "modules": MODULES}
+
+    return Answer(workbench(request).compute(job.ask, told))
+
+
+@router.get("/tasks")
+def tasks() -> Answer:
+    """Every task at every length, for a file that has no server to make them."""
+    from rote.explorer.sequence_tasks import all_tasks
+
+    return Answer(all_tasks())
+
+
 @router.post("/stop")
 def stop(body: OfJob, request: Request) -> Answer:
     """The page is left: free the job's place."""

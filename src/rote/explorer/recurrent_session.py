@@ -7,6 +7,7 @@ they were changed, never on the clock.
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 from typing import Any
@@ -25,6 +26,7 @@ from rote.models import SequenceModel
 from rote.models.initialization import drawn_from
 from rote.models.sequence import linear_of
 
+READOUT = ("readout.weight", "readout.bias")
 SHOWN_UNITS = 64  # of each state and gate
 CHAINED = 128  # units of all states together up to which Jacobians are multiplied at every frame
 
@@ -115,6 +117,36 @@ class RecurrentSession:
         """One of the networks; it reads unit vectors."""
         readout = linear_of(self.readout[place], self.bias[place])
         return SequenceModel(Recurrent([unstack(self.cell, place)]), None, readout).eval()
+
+    def whole(self) -> dict[str, Any]:
+        """The weights of each network by name, now with Adam's two means and as they were at the start."""
+        chosen = self.settings
+        names = [*(name for name, _ in self.cell.named_parameters()), *READOUT]
+        begun = [_network(self.task, chosen, seed) for seed in chosen.seed_numbers()]
+
+        def packed(weight: Tensor) -> str:
+            return base64.b64encode(weight.detach().float().contiguous().numpy().tobytes()).decode()
+
+        def now(weight: Tensor, place: int) -> dict[str, Any]:
+            means = self.optimizer.state.get(weight, {})
+            kept = {"first": means["exp_avg"], "second": means["exp_avg_sq"]} if means else {}
+            values = {"values": weight, **kept}
+            return {"shape": list(weight[place].shape), **{key: packed(value[place]) for key, value in values.items()}}
+
+        def start(weight: Tensor) -> dict[str, Any]:
+            return {"shape": list(weight.shape), "values": packed(weight)}
+
+        return {
+            "step": self.step, "version": self.version, "settings": chosen.model_dump(),
+            "now": [
+                {name: now(weight, place) for name, weight in zip(names, self._weights(), strict=True)}
+                for place in range(chosen.seeds)
+            ],
+            "start": [
+                {name: start(weight) for name, weight in zip(names, [*cell.parameters(), *rest], strict=True)}
+                for cell, *rest in begun
+            ],
+        }  # fmt: skip
 
     def _inside(self, look: Look) -> dict[str, Any]:
         """States, gates and answers at every step of one item; how the loss at one step reaches back."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from rote.errors import UsageError
 
 KNOWN, NEW = 64, 64  # items at most
 NOT_ASKED = -1
+LENGTHS = range(1, 13)  # that a task can be made of
 LONGEST, PAIRS = 40, 200  # symbols of an own item, and lines
 LETTERS = "abcd"
 Row = tuple[Sequence[str], Sequence[str | None]]  # symbols, and the answers asked for
@@ -147,6 +149,26 @@ def agreement(random: np.random.Generator, length: int) -> Made:
 TASKS: dict[str, Callable[[np.random.Generator, int], Made]] = {
     "xor": xor, "copy": copy, "parity": parity, "open_close": open_close, "agreement": agreement,
 }  # fmt: skip
+
+
+def all_tasks() -> dict[str, dict[str, dict[str, Any]]]:
+    """By name and length, in short: an item is a digit for each symbol, and one for each answer or a dot."""
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+    def rows(items: Items) -> list[list[str]]:
+        return [
+            [
+                "".join(digits[token] for token in tokens[:length]),
+                "".join("." if answer == NOT_ASKED else digits[answer] for answer in targets[:length]),
+            ]
+            for tokens, targets, length in zip(items.tokens, items.targets, items.lengths, strict=True)
+        ]
+
+    def told(task: SequenceTask) -> dict[str, Any]:
+        names = {"title": task.title, "new_are": task.new_are, "symbols": task.symbols, "answers": task.answers}
+        return {**names, "known": rows(task.known), "new": rows(task.new)}
+
+    return {name: {str(length): told(sequence_task(name, length)) for length in LENGTHS} for name in TASKS}
 
 
 def own_pairs(text: str) -> Made:

@@ -54,7 +54,7 @@ async function made(kind, open) {
   }
   await recording.settled();
   if (kind === "html") {
-    shown.keep((path, body, answer) => recording.keep(question("POST", path, body), JSON.stringify(answer)));
+    await shown.keep((path, body, answer) => recording.keep(question("POST", path, body), JSON.stringify(answer)));
     save(`${name}.html`, new Blob([await bundle(open, recording, state.get())], { type: "text/html" }));
     return `Saved ${name}.html.`;
   }

@@ -7,6 +7,7 @@ import { training } from "../lib/training.js";
 import { transportOf } from "../lib/transport.js";
 import { curvesOf } from "./recurrent/curves.js";
 import { insideOf } from "./recurrent/inside.js";
+import { localTraining } from "./recurrent/local.js";
 import { TASKS, fromLink, toLink } from "./recurrent/settings.js";
 
 const BASE = "/api/recurrent";
@@ -15,7 +16,8 @@ const CELLS = ["elman", "gru", "lstm"]; // until the server has named all of the
 export const view = {
   name: "recurrent",
   title: "Recurrent playground",
-  mount(root, context) {
+  mount(root, given) {
+    const context = given.api.recorded ? { ...given, api: localTraining(given.api) } : given;
     const link = context.state.get();
     const settings = fromLink(link);
     const past = new Past();
@@ -240,7 +242,13 @@ export const view = {
         const rows = past.frames.flatMap((frame) => frame.train.map((_, place) => [frame.step, settings.seed + place, frame.loss.known[place], frame.loss.new[place], frame.accuracy.known[place], frame.accuracy.new[place]]));
         return { columns, rows };
       },
-      keep: (keep) => keep(`${BASE}/past`, {}, { frames: past.frames, task: open.task, changes: open.changes }),
+      // In a file the networks go on where they are now.
+      async keep(keep) {
+        keep(`${BASE}/past`, {}, { frames: past.frames, task: open.task, changes: open.changes });
+        if (context.api.recorded) return;
+        keep(`${BASE}/whole`, {}, await context.api.post(`${BASE}/whole`, { job: open.job }));
+        await context.api.get(`${BASE}/tasks`);
+      },
       svg() {
         let top = 0;
         const parts = curves.svgs().map((chart) => {
