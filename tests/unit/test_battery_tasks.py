@@ -16,7 +16,7 @@ SCAN = [name for name in battery if name.startswith("scan-")]  # so long that th
 TASKS = [name for name in battery if name not in SCAN]
 COMPOSED = [name for name in TASKS if name != "memory"]
 STANDARD = {name for name in battery if not battery[name].option}
-EXCHANGING = {"synonyms", "exceptions", "conduit", "agreement", "recall", "count"}
+EXCHANGING = {"synonyms", "exceptions", "conduit", "agreement", "recall", "count", "redundant", "irrelevant"}
 SIZES = {  # rows; longest training and new sequence at most; symbols
     "recombine": (1524, 15, 15, 25),
     "lookup": (384, 4, 4, 25),
@@ -34,6 +34,9 @@ SIZES = {  # rows; longest training and new sequence at most; symbols
     "jump": (1604, 15, 15, 25),
     "dyck": (2000, 40, 40, 5),
     "pcfg": (4000, 40, 40, 34),
+    "redundant": (600, 17, 17, 25),
+    "irrelevant": (600, 17, 17, 25),
+    "lookup-steps": (192, 7, 7, 18),
 }
 FROZEN = {  # the training and new items of seed 0, of version 1 of the battery
     "agreement": "1946f14f9860",
@@ -175,7 +178,7 @@ def test_the_generators_are_frozen():
 
 
 def test_the_battery_has_the_tasks_of_the_notes():
-    options = {"jump", "dyck", "pcfg", *SCAN}
+    options = {"jump", "dyck", "pcfg", "redundant", "irrelevant", "lookup-steps", *SCAN}
     own = {name for name in battery if battery[name].__module__.startswith("rote.")}
     assert own - STANDARD == options
     assert set(SIZES) - options == STANDARD

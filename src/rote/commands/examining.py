@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
@@ -49,6 +49,7 @@ class Examine:
       rote examine my_model.py:make --against lstm,transformer --out profile.html
       rote examine package.module:make --json > profile.json
       rote examine my_model.py:make --badge composes.svg
+      rote examine my_encoder.py:make --kind classifier
       rote examine my_lm.py:score --language-model --pairs blimp.jsonl
     """
 
@@ -59,6 +60,10 @@ class Examine:
     seeds: Annotated[int, option("N", "Random seeds: items and weights. Default: 5, fewer decide nothing.")] = 5
     tasks: Annotated[Maybe[str], option("NAME,...", "Only these tasks. Default: all that fit into the time.")] = None
     against: Annotated[str, option("NAME,...", "Models to compare with. Default: lstm,gru.")] = "lstm,gru"
+    kind: Annotated[
+        Literal["tokens", "seq2seq", "classifier"],
+        option("NAME", "tokens, seq2seq (source, target) or classifier (tokens, lengths). Default: tokens."),
+    ] = "tokens"
     language_model: Annotated[
         bool, option(None, "MODEL scores sentences: it is trained already, and asked about minimal pairs.")
     ] = False
@@ -95,8 +100,9 @@ class Examine:
         with Display(err_console()) as display:
             profile = examine(
                 name, minutes=self.minutes, seeds=self.seeds, against=against, first_seed=self.first_seed,
-                tasks=None if self.tasks is None else self.tasks.split(","), store=open_store(self.store),
-                workers=self.workers, cluster=self.cluster, device=self.device, display=display,
+                tasks=None if self.tasks is None else self.tasks.split(","), kind=self.kind,
+                store=open_store(self.store), workers=self.workers, cluster=self.cluster, device=self.device,
+                display=display,
             )  # fmt: skip
         console = err_console() if self.json else out_console()  # data stand alone
         if self.out is not None:
@@ -159,6 +165,10 @@ def show_profile(console: Console, profile: Profile) -> None:
         _say_reference(console, profile, other)
     if plan.get("left_out"):
         console.print(f"Left out for lack of time: {', '.join(plan['left_out'])}. Give it more --minutes.", style="dim")
+    if plan.get("formless"):
+        console.print(
+            f"Not for a {profile.kind}, whose answer is one symbol: {', '.join(plan['formless'])}.", style="dim"
+        )
     if seeds < 5:
         console.print(f"Rough: {seeds} seeds decide nothing by themselves; with --seeds 5 they can.", style="dim")
 
@@ -221,6 +231,8 @@ def _say_reference(console: Console, profile: Profile, other: Profile) -> None:
         for word, verdict in (("more", "more"), ("less", "less"))
     }
     index = "nothing learned" if other.score is None else f"index {other.score.value:.2f}"
+    if profile.kind != other.kind:
+        index += f", asked as {other.kind}; tasks with the same items: {len(profile.shared(other))}"
     parts = [f"composes {word} in {', '.join(names)}" for word, names in told.items() if names]
     console.print(
         f"against {other.name} ({index}): {'; '.join(parts) or 'no task decides'}", highlight=False, soft_wrap=True

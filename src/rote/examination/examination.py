@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.errors import UnknownNameError, UsageError
+from rote.examination.forms import Kind, check_form, form_of, has_form, kind_named, kind_of_module
 from rote.examination.learners import Make, enter, learner, names_of
 from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, seconds_of, standard
 from rote.examination.profile import Profile, TaskProfile, task_profile
@@ -31,6 +32,7 @@ def examine(
     seeds: int = 5,
     against: Sequence[str] = DEFAULT,
     tasks: Sequence[str] | None = None,
+    kind: Kind = "tokens",
     name: str = "",
     first_seed: int = 0,
     store: Store | str | Path | None = None,
@@ -48,6 +50,10 @@ def examine(
     - against: learners to compare with. Of those that come with Rote the profiles are there; others are examined in
       the same way.
     - tasks: names of the battery's tasks; by default all that fit into the time.
+    - kind: "seq2seq" for ``make(source_size, target_size)``, whose module maps a source and the target so far to logits
+      [batch, answers, vocabulary], and "classifier" for one that maps tokens and lengths to logits [batch,
+      vocabulary], and may look in both directions (``rote.examination.forms``). Then learners that come with Rote read
+      the same items as one sequence.
 
     What is trained is kept in the store, so that an examination that was stopped goes on where it was; so is the
     profile, which the explorer shows.
@@ -59,32 +65,37 @@ def examine(
     """
     from rote.examination.checks import check_learner
 
-    examined = _named(make, name)
+    kind, examined = kind_named(kind), _named(make)
     for what, value in (("minutes", minutes), ("seeds", seeds)):
         if not value > 0:
             raise UsageError(f"{what!r} must be above 0. Got {value}.")
-    wanted = _tasks(tasks)
+    wanted = _tasks(tasks, kind)
     others = [other for other in names_of(against) if other != examined]
     kept = {other: profile for other in others if (profile := kept_profile(other)) is not None}
-    sizes = {one: check_learner(one) for one in (examined, *others) if one not in kept}  # 0: it is fitted
+    sizes = {  # 0: it is fitted
+        one: check_learner(one, kind_of_module(one, kind)) for one in (examined, *others) if one not in kept
+    }
     laboratory = Laboratory(
         store if isinstance(store, Store) else Store(store), workers=workers, cluster=cluster, device=device,
         display=display,
     )  # fmt: skip
-    costs = {task: seconds_of(examined, task) if sizes[examined] else 0.0 for task in wanted}
+    called = kind_of_module(examined, kind)
+    costs = {
+        task: seconds_of(examined, task, called, form_of(kind, task)) if sizes[examined] else 0.0 for task in wanted
+    }
     plan = planned(
         costs, minutes * 60 * laboratory.workers, seeds, first_seed,
-        finished=_finished(laboratory.store, examined, wanted, range(first_seed, first_seed + seeds)),
+        finished=_finished(laboratory.store, examined, kind, wanted, range(first_seed, first_seed + seeds)),
         all_tasks=tasks is not None,
     )  # fmt: skip
-    references = [kept.get(one) or _examination(laboratory, one, plan, sizes[one]) for one in others]
-    own = _examination(laboratory, examined, plan, sizes[examined])
+    references = [kept.get(one) or _examination(laboratory, one, kind, plan, sizes[one]) for one in others]
+    own = _examination(laboratory, examined, kind, plan, sizes[examined])
     profile = Profile(name or own.name, own.parameters, own.tasks, own.plan, tuple(references))
     keep_examined(profile, laboratory.store.root)
     return profile
 
 
-def _named(make: Make | str, name: str) -> str:
+def _named(make: Make | str) -> str:
     if isinstance(make, str):
         learner(make)
         return make
@@ -100,28 +111,30 @@ def _named(make: Make | str, name: str) -> str:
     return known
 
 
-def _tasks(tasks: Sequence[str] | None) -> list[str]:
+def _tasks(tasks: Sequence[str] | None, kind: Kind) -> list[str]:
     if tasks is None:
-        return standard()
+        return [task for task in standard() if has_form(kind, task)]
     wanted = names_of(tasks)
     for one in wanted:
         if one not in battery:
             raise UnknownNameError("task of the battery", one, battery)
+        check_form(kind, one)
     if not wanted:
         raise UsageError(f"'tasks' names no task. Known: {', '.join(battery)}.")
     return list(dict.fromkeys(wanted))
 
 
-def _finished(store: Store, name: str, tasks: Sequence[str], seeds: Sequence[int]) -> dict[str, int]:
+def _finished(store: Store, name: str, kind: Kind, tasks: Sequence[str], seeds: Sequence[int]) -> dict[str, int]:
     """How many trainings of each task are in the store."""
     wanted = [(task, seed, rate) for task in tasks for seed in seeds for rate in RATES]
     return Counter(
-        task for task, seed, rate in wanted if store.folder(_training(name, task, seed, rate).request).exists()
+        task for task, seed, rate in wanted if store.folder(_training(name, kind, task, seed, rate).request).exists()
     )
 
 
-def _training(name: str, task: str, seed: int, rate: float) -> Job:
-    (job,) = ExaminationRecipe(name, task, rate, battery[task].steps).jobs([seed])
+def _training(name: str, kind: Kind, task: str, seed: int, rate: float) -> Job:
+    called, form = kind_of_module(name, kind), form_of(kind, task)
+    (job,) = ExaminationRecipe(name, task, rate, battery[task].steps, kind=called, form=form).jobs([seed])
     return job
 
 
@@ -143,16 +156,16 @@ def _row(tables: Mapping[str, Table]) -> dict[str, Any]:
     return {**row, **rest}
 
 
-def _examination(laboratory: Laboratory, name: str, plan: Plan, parameters: int) -> Profile:
-    kind = _Examination if parameters else _FittedExamination
-    return kind(laboratory, name, plan).profile(parameters)
+def _examination(laboratory: Laboratory, name: str, kind: Kind, plan: Plan, parameters: int) -> Profile:
+    way = _Examination if parameters else _FittedExamination
+    return way(laboratory, name, kind, plan).profile(parameters)
 
 
 class _Examination:
     """One learner on the tasks of a plan: rates are chosen on the known items of the first seed, then all seeds."""
 
-    def __init__(self, laboratory: Laboratory, name: str, plan: Plan) -> None:
-        self.laboratory, self.name, self.plan = laboratory, name, plan
+    def __init__(self, laboratory: Laboratory, name: str, kind: Kind, plan: Plan) -> None:
+        self.laboratory, self.name, self.kind, self.plan = laboratory, name, kind, plan
         self.failed: dict[str, list[str]] = {}
         self.made_by: set[str] = set()  # versions and commits of the program
 
@@ -169,7 +182,11 @@ class _Examination:
             "left_out": list(self.plan.left_out), "seconds": round(time.monotonic() - begun, 1),
             "made_by": sorted(self.made_by),
         }  # fmt: skip
-        return Profile(self.name, parameters, tasks, told)
+        if self.kind == "tokens":
+            return Profile(self.name, parameters, tasks, told)
+        formless = [task for task in standard() if not has_form(self.kind, task)]
+        named = f"{self.name} ({self.kind})"
+        return Profile(named, parameters, tasks, {**told, "kind": self.kind, "formless": formless})
 
     def _rows(self) -> tuple[dict[str, tuple[float, ...]], list[One], dict[One, dict[str, Any]]]:
         """The rates that each task is learned with, the trainings that count, and what is known of them."""
@@ -198,11 +215,11 @@ class _Examination:
         return found
 
     def _job(self, one: One) -> Job:
-        return ExaminationMeasurement().of(_training(self.name, *one))
+        return ExaminationMeasurement().of(_training(self.name, self.kind, *one))
 
     def _references(self) -> dict[str, dict[int, dict[str, Any]]]:
         jobs = {
-            (task, seed): ReferenceMeasurement(task).of(seeds=[seed])
+            (task, seed): ReferenceMeasurement(task, form=form_of(self.kind, task)).of(seeds=[seed])
             for task in self.plan.tasks for seed in self.plan.seeds
         }  # fmt: skip
         runs = self.laboratory.perform(list(jobs.values()))
@@ -225,4 +242,4 @@ class _FittedExamination(_Examination):
 
     def _job(self, one: One) -> Job:
         task, seed, _ = one
-        return FittedMeasurement(self.name, task).of(seeds=[seed])
+        return FittedMeasurement(self.name, task, form=form_of(self.kind, task)).of(seeds=[seed])

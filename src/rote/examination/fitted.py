@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rote.errors import UsageError
 from rote.examination.asking import tables_of
+from rote.examination.forms import Form, drawn_as
 from rote.examination.memorizer import Memorizer
 from rote.examination.task import NOTHING, BatteryTask, Integers, Items, accuracy
 from rote.store import Table
@@ -127,9 +128,9 @@ def bits(learner: Fitted, items: Items) -> float:
         return float(np.maximum(0.0, math.log2(len(labels)) + np.log2(share)).sum())
 
 
-def measured(name: str, learner: Fitted, task: BatteryTask, seed: int) -> list[Table]:
+def measured(name: str, learner: Fitted, task: BatteryTask, seed: int, form: Form = "all") -> list[Table]:
     """All that a profile is made of, of a learner that is fitted to the training items of a seed."""
-    drawn = task.draw(seed)
+    drawn = drawn_as(task, seed, form)
     begun = time.process_time()
     learner.fit(drawn.train.tokens, drawn.train.targets)
     told = {

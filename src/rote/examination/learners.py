@@ -1,7 +1,7 @@
 """What is examined: a registered cell or architecture by its name, or a function of the user's that makes a module.
 
 A learner is ``make(vocabulary_size)``, which gives a module from tokens [batch, time] to logits [batch, time, symbol],
-or an object that is no network and is fitted (``rote.examination.fitted``).
+or an object that is no network and is fitted (``rote.examination.fitted``); other modules: ``rote.examination.forms``.
 Cells become language models of about ``PARAMETERS`` weights: recurrent ones as a single layer, those whose step is
 linear in the state as two blocks with norms and feed-forward layers between, without which they could not compute.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rote.cells import Cell
     from rote.examination.fitted import Fitted
 
-Make = Callable[[int], "nn.Module | Fitted"]
+Make = Callable[..., "nn.Module | Fitted"]  # of one size, or for an encoder and a decoder of two
 PARAMETERS = 35_000  # of a cell's language model, with the vocabulary of SYMBOLS
 SYMBOLS = 25
 EMBEDDING = 48

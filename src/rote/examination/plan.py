@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rote.examination.forms import Form, Kind
 from rote.examination.task import battery
 
 RATES = (0.004, 0.0015, 0.01)  # the first alone, where there is no time to choose
@@ -41,13 +42,13 @@ def standard() -> list[str]:
     return sorted(own, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
-def seconds_of(learner: str, task: str) -> float:
+def seconds_of(learner: str, task: str, kind: Kind = "tokens", form: Form = "all") -> float:
     """What one training takes on one core of this machine."""
     import torch
 
     from rote.examination.training import ExaminationProgram
 
-    program, steps = ExaminationProgram(learner, battery[task](), 0), battery[task].steps
+    program, steps = ExaminationProgram(learner, battery[task](), 0, kind=kind, form=form), battery[task].steps
     optimizer = torch.optim.AdamW(program.model.parameters(), fused=True)
     for step in range(WARM + TIMED):
         if step == WARM:

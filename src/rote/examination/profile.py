@@ -23,6 +23,7 @@ import numpy as np
 
 from rote.claims import Estimate, decide, mean
 from rote.errors import UsageError
+from rote.examination.forms import Kind, form_of
 from rote.examination.task import BATTERY, Dimension, battery
 from rote.store import Column, Table, read_document, write_document
 
@@ -119,6 +120,19 @@ class Profile:
     plan: Mapping[str, Any] = field(default_factory=dict)
     references: tuple[Profile, ...] = ()
 
+    @property
+    def kind(self) -> Kind:
+        """What was examined: a model of tokens, where nothing else is said."""
+        kind: Kind = self.plan.get("kind", "tokens")
+        return kind
+
+    def shared(self, other: Profile) -> list[str]:
+        """The tasks that another has in the same form, so that the items are the same."""
+        return [
+            name for name in self.tasks if name in other.tasks
+            and (self.kind == other.kind or form_of(self.kind, name) == form_of(other.kind, name))
+        ]  # fmt: skip
+
     @functools.cached_property
     def scored(self) -> list[TaskProfile]:
         """The tasks that were learned, of which the index is made."""
@@ -208,7 +222,7 @@ class Profile:
     def compare(self, other: Profile) -> Table:
         """Task by task, on the same items: in how many seeds it scores more than another, and what that decides."""
         rows = []
-        for name in [name for name in self.tasks if name in other.tasks]:
+        for name in self.shared(other):
             mine, theirs = self.tasks[name].scores, other.tasks[name].scores
             seeds = sorted(mine.keys() & theirs.keys())
             if not seeds:
@@ -259,7 +273,7 @@ class Profile:
         dots = [
             {"task": name, "score": score, "of": of}
             for of, profile in (("seed", self), *((other.name, other) for other in self.references))
-            for name, task in profile.tasks.items() for score in _dots(task, mean_only=of != "seed")
+            for name in self.shared(profile) for score in _dots(profile.tasks[name], mean_only=of != "seed")
         ]  # fmt: skip
         memorizer = [
             {"task": name, "score": float(np.mean([_memorizer(run) for run in task.runs])), "of": "memorizer"}

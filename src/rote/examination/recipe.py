@@ -4,10 +4,12 @@ stopped, resumed, and spread over workers and machines as every study is."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from rote.config import UNSAID
 from rote.examination.asking import SEED, TASK
+from rote.examination.forms import Form, Kind, drawn_as
 from rote.examination.learners import enter, learner
 from rote.examination.task import BATTERY, accuracy, battery
 from rote.recipes import Measurement, Network, Recipe, Trained, measurements, recipes
@@ -33,6 +35,8 @@ class ExaminationRecipe(Recipe):
     rate: float = 0.004
     steps: int = 500
     battery: int = BATTERY
+    kind: Kind = field(default="tokens", metadata=UNSAID)  # how the module is called
+    form: Form = field(default="all", metadata=UNSAID)  # of the items
 
     def __post_init__(self) -> None:
         if ":" in self.learner:  # a user's own: a worker, too, must know what it rests on
@@ -54,17 +58,17 @@ class ExaminationRecipe(Recipe):
         from rote.training import train
 
         (seed,) = run.request.seeds
-        program = ExaminationProgram(self.learner, battery[self.task](), seed, device)
+        program = ExaminationProgram(self.learner, battery[self.task](), seed, device, self.kind, self.form)
         train(program, self.training, run, progress=progress)
 
     def closed(self) -> str:
-        return ""
+        return "" if self.kind == "tokens" else f"A {self.kind} model does not read one sequence. Ask it yourself."
 
     def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
         from rote.examination.training import made_network
 
         task = battery[self.task]()
-        model = made_network(self.learner, len(task.symbols), trained.seeds[index])
+        model = made_network(self.learner, len(task.symbols), trained.seeds[index], self.kind)
         model.load_state_dict(dict(weights))
         return Network(model.eval(), inputs=task.symbols, outputs=task.symbols)
 
@@ -91,6 +95,7 @@ class ReferenceMeasurement(Measurement):
     name = "examination-reference"
     task: str = "lookup"
     battery: int = BATTERY
+    form: Form = field(default="all", metadata=UNSAID)
 
     @property
     def label(self) -> str:
@@ -100,7 +105,7 @@ class ReferenceMeasurement(Measurement):
         from rote.examination.memorizer import memorizer_accuracy, zero
 
         task, seed = battery[self.task](), run.request.seeds[0]
-        drawn = task.draw(seed)
+        drawn = drawn_as(task, seed, self.form)
         found = memorizer_accuracy(task, drawn)
         rule = accuracy(task.answers(drawn.new, seed), drawn.new, exact=task.exact)
         row = {"task": self.task, "seed": seed, **found, "zero": zero(task, drawn, found["new"]), "rule": rule}
@@ -117,6 +122,7 @@ class FittedMeasurement(Measurement):
     learner: str = "ngram"
     task: str = "lookup"
     battery: int = BATTERY
+    form: Form = field(default="all", metadata=UNSAID)
 
     def __post_init__(self) -> None:
         if ":" in self.learner:
@@ -132,4 +138,4 @@ class FittedMeasurement(Measurement):
         task = battery[self.task]()
         fitted = learner(self.learner)(len(task.symbols))
         assert isinstance(fitted, Fitted)  # which was checked before
-        return measured(self.learner, fitted, task, run.request.seeds[0])
+        return measured(self.learner, fitted, task, run.request.seeds[0], self.form)
