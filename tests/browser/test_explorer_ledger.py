@@ -13,7 +13,7 @@ from watched_page import Watched
 
 from rote.explorer import Explorer, Workbench
 from rote.laboratory import Laboratory
-from rote.store import Request
+from rote.store import Request, Store
 
 pytestmark = pytest.mark.browser
 
@@ -186,3 +186,51 @@ def test_anybody_can_use_it(lab: Opener, view: str, scheme: str, width: int) -> 
     expect(page.locator(".claim-body, .chart-line").first).to_be_visible()
     assert_accessible(page)
     assert no_sideways(page)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """An explorer on a store in which a recipe was trained with six settings."""
+    store = Store(tmp_path_factory.mktemp("swept") / "store")
+    for hidden in (2, 4, 8):
+        for rate in (0.01, 0.1):
+            config = {"model": {"hidden": hidden}, "training": {"learning_rate": rate, "steps": 10}}
+            with store.open(Request("plane", 0, "training", config, (0, 1), "quick")) as run:
+                run.metrics.append({"step": 0, "loss": [1.0, 1.0]})
+                run.metrics.append({"step": 10, "loss": [hidden * rate, hidden * rate + 0.2]})
+                run.finish({})
+    with Explorer(Workbench(store), port=0) as server:
+        yield server
+
+
+def test_settings_that_were_tried_are_lines_over_parallel_axes(swept: Explorer, opened: Callable[..., Watched]) -> None:
+    page = Opener(swept, opened).open("runs")
+    lines = page.locator(".tried")
+    expect(lines).to_have_count(6)
+    panel = page.get_by_role("region", name="Settings that were tried")
+    expect(panel).to_contain_text("plane training quick: 6 trainings")
+    for axis in ("hidden", "learning_rate", "last loss"):
+        expect(panel.locator("text", has_text=axis)).to_be_visible()
+    plot = panel.locator(".parallel")
+    plot.press("ArrowDown")  # the lowest first: the mean of 0.02 and 0.22
+    expect(panel.locator(".parallel-readout")).to_have_text(
+        "model.hidden 2, training.learning_rate 0.01, last loss 0.12"
+    )
+    named = page.locator(".chart-legend li").all_inner_texts()
+    assert "plane training, hidden 2, learning_rate 0.01" in named
+    assert len(set(named)) == 6  # each is told from the others
+    plot.press("Enter")  # it is compared no longer
+    expect(page.locator("tr.chosen")).to_have_count(5)
+    expect(page.locator(".tried.compared")).to_have_count(5)
+
+
+def test_a_run_that_is_going_on_says_how_far_it_is(lab: Opener) -> None:
+    config = {"model": {"hidden": 5}, "training": {"steps": 40}}
+    with lab.server.workbench.store.open(Request("plane", 0, "far", config, (0,), "quick")) as run:
+        run.metrics.append({"step": 10, "loss": [1.0]})
+        page = lab.open("runs")
+        row = page.locator("tbody tr", has_text="far")
+        expect(row).to_contain_text("step 10 of 40")
+        run.metrics.append({"step": 30, "loss": [0.5]})
+        expect(row).to_contain_text("step 30 of 40")
+        assert row.locator("progress").evaluate("bar => bar.position") == 0.75

@@ -85,3 +85,17 @@ def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path, store: Store) -
     told = compared(other, [row.id])["runs"][0]
     assert "leads out of the store" in told["problem"]
     assert told["curves"] == {}
+
+
+def test_every_setting_of_a_recipe_is_told_with_what_it_came_to(lab: TestClient, store: Store) -> None:
+    rows = [row for row in store.runs() if row.study == "plane" and row.part == "training" and row.status == "finished"]
+    found = lab.post("/api/runs/settings", json={"run": rows[0].id}).json()
+    assert {run["id"] for run in found["runs"]} == {row.id for row in rows if row.preset == rows[0].preset}
+    for run in found["runs"]:
+        row = next(row for row in rows if row.id == run["id"])
+        last = FinishedRun(store.root / row.folder).metrics()[-1]
+        assert run["last"]["loss"] == pytest.approx(np.mean(last["loss"]))
+    for axis in found["axes"]:
+        assert len(axis["values"]) == len(found["runs"])
+        assert len({str(value) for value in axis["values"]}) > 1
+    assert lab.post("/api/runs/settings", json={"run": "nothing"}).status_code == 404

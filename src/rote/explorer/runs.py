@@ -28,12 +28,16 @@ class Chosen(Body):
     runs: Annotated[list[Key], Field(min_length=1, max_length=COMPARED)]
 
 
+class One(Body):
+    run: Key
+
+
 @router.get("")
 def runs(request: Request) -> dict[str, Any]:
     """The list, newest first."""
     bench = workbench(request)
     rows = bench.compute(bench.store.runs)
-    return {"store": str(bench.store.root), "runs": [_plain(row) for row in rows]}
+    return {"store": str(bench.store.root), "runs": [_plain(row) | _progress(bench.store, row) for row in rows]}
 
 
 @router.post("/compare")
@@ -41,6 +45,15 @@ def compare(request: Request, chosen: Chosen) -> dict[str, Any]:
     """Curves, facts and differing settings of the chosen runs."""
     bench = workbench(request)
     return bench.compute(compared, bench.store, chosen.runs)
+
+
+@router.post("/settings")
+def settings(request: Request, one: One) -> dict[str, Any]:
+    """Every setting that was tried of this run's recipe, and what came out."""
+    from rote.explorer.settings_tried import tried
+
+    bench = workbench(request)
+    return bench.compute(tried, bench.store, one.run)
 
 
 def compared(store: Store, ids: Sequence[str]) -> dict[str, Any]:
@@ -74,7 +87,7 @@ def curves(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for row in kept:
         for measure, values in row.items():
-            numbers = _numbers(values)
+            numbers = numbers_of(values)
             if measure == "step" or numbers is None:
                 continue
             curve = found.setdefault(measure, {"points": [], "band": [], "seeds": len(numbers)})
@@ -93,7 +106,7 @@ def thinned(count: int) -> list[int]:
     return sorted({round(place) for place in np.linspace(0, count - 1, POINTS)})
 
 
-def _numbers(values: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+def numbers_of(values: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     several = values if isinstance(values, list) else [values]
     if not several or not all(value is None or isinstance(value, int | float) for value in several):
         return None
@@ -141,6 +154,20 @@ def _facts(record: Record) -> dict[str, Any]:
         "packages": environment.get("packages", {}),
         "python": environment.get("python"),
     }
+
+
+def _progress(store: Store, row: Listed) -> dict[str, Any]:
+    """How far a run that is going on has come: the last step that it recorded, and how many it will take."""
+    from rote.store.metrics import Metrics
+
+    if row.status != "running":
+        return {}
+    try:
+        rows = Metrics(inside(store, row)).rows()
+    except StoreError:
+        return {}
+    step, steps = rows[-1].get("step") if rows else 0, flat(json.loads(row.config)).get("training.steps")
+    return {"step": step, "steps": steps if isinstance(steps, int) else None}
 
 
 def _plain(row: Listed) -> dict[str, Any]:

@@ -28,6 +28,7 @@ def runs(ask: Any, values: Values) -> Values:
     ask("GET", "/api/runs")
     if chosen := [name for name in values.get("runs", "").split(",") if name]:
         ask("POST", "/api/runs/compare", {"runs": chosen})
+        ask("POST", "/api/runs/settings", {"run": chosen[0]})
     return values
 
 

@@ -20,6 +20,12 @@ function ticks(low, high, wanted) {
   return found;
 }
 
+// As many figures as tell a tick from the next one.
+function told(value, all) {
+  const step = all.length > 1 ? Math.abs(all[1] - all[0]) : Math.abs(value);
+  return number(value, Math.min(9, Math.max(3, value && step ? Math.ceil(Math.log10(Math.abs(value) / step)) + 1 : 3)));
+}
+
 function logTicks(low, high) {
   const found = [];
   for (let at = Math.ceil(Math.log10(low) - 1e-9); at <= Math.log10(high) + 1e-9; at += 1) found.push(10 ** at);
@@ -107,12 +113,12 @@ export function lineChart(options) {
     for (const value of drawn.y.ticks) {
       const y = drawn.y.at(value);
       made.push(svg("line", { x1: MARGIN.left, x2: right, y1: y, y2: y, stroke: "var(--line)" }));
-      made.push(text(number(value), { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }));
+      made.push(text(told(value, drawn.y.ticks), { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }));
     }
     for (const value of drawn.x.ticks) {
       const x = drawn.x.at(value);
       made.push(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4, stroke: "var(--muted)" }));
-      made.push(text(number(value), { x, y: bottom + 16, "text-anchor": "middle" }));
+      made.push(text(told(value, drawn.x.ticks), { x, y: bottom + 16, "text-anchor": "middle" }));
     }
     made.push(svg("line", { x1: MARGIN.left, x2: right, y1: bottom, y2: bottom, stroke: "var(--muted)" }));
     made.push(text(settings.x.label || "", { x: (MARGIN.left + right) / 2, y: settings.height - 4, "text-anchor": "middle", fill: "var(--ink)" }));

@@ -5,10 +5,12 @@ import { category } from "../lib/color.js";
 import { debounce, field, fill, h, number, select } from "../lib/dom.js";
 import { badge } from "../lib/outcome.js";
 import { opening } from "./runs/opening.js";
+import { parallelCoordinates } from "./runs/parallel.js";
 import { worthSeeing } from "./runs/worth_seeing.js";
 
 const MOST = 12;
 const PAGE = 60;
+const MARKS = 3; // settings in a name
 const EVERY = 3000; // milliseconds between looks at runs that are going on
 const COLUMNS = [["study", "Study"], ["part", "Part"], ["status", "Status"], ["seeds", "Seeds"], ["started", "Started"], ["seconds", "Time"]];
 
@@ -16,7 +18,7 @@ const time = (seconds) => (seconds < 60 ? `${number(seconds, 2)} s` : seconds < 
 const when = (started) => started.slice(0, 16).replace("T", " ");
 const briefly = (started) => when(started).slice(5);
 const plain = (value) => (value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value));
-const title = (run) => `${run.study} ${run.part}${run.seeds === 1 && run.facts && run.facts.seeds ? `, seed ${run.facts.seeds[0]}` : ""}`;
+const plainTitle = (run) => `${run.study} ${run.part}${run.label ? ` ${run.label}` : ""}${run.seeds === 1 && run.facts && run.facts.seeds ? `, seed ${run.facts.seeds[0]}` : ""}`;
 
 export const view = {
   name: "runs",
@@ -31,6 +33,8 @@ export const view = {
     let compared = null;
     let chart = null;
     let shown = PAGE;
+    let tried = null; // every setting of the recipe of the first run that is compared
+    const parallel = parallelCoordinates((id) => toggle(id));
     const search = h("input", { type: "search", value: chosen.q, placeholder: "study, part or id", oninput: debounce((event) => change({ q: event.target.value }), 120) });
     const filters = h("div", { class: "controls" });
     const said = h("p", { class: "filtered", role: "status" });
@@ -94,9 +98,16 @@ export const view = {
         "tr", { class: at >= 0 ? "chosen" : "", onclick: (event) => { if (event.target !== box && !full) toggle(run.id); } },
         h("td", { class: "pick" }, box, mark),
         h("th", { scope: "row" }, run.study, h("small", {}, `${run.id.slice(0, 10)} ${run.preset}`)),
-        h("td", {}, run.label ? `${run.part}, ${run.label}` : run.part), h("td", {}, badge(run.status), run.error && h("small", { class: "reason" }, run.error)),
+        h("td", {}, run.label ? `${run.part}, ${run.label}` : run.part), h("td", {}, badge(run.status), progress(run), run.error && h("small", { class: "reason" }, run.error)),
         h("td", { class: "number" }, String(run.seeds)), h("td", { class: "date", title: when(run.started) }, briefly(run.started)), h("td", { class: "number" }, time(run.seconds)),
       );
+    }
+
+    // Of a run that is going on: how far it has come.
+    function progress(run) {
+      if (run.step === undefined || run.step === null) return null;
+      const told = run.steps ? `step ${run.step} of ${run.steps}` : `step ${run.step}`;
+      return [run.steps ? h("progress", { max: run.steps, value: run.step, "aria-label": told }) : null, h("small", {}, told)];
     }
 
     function refocus(id) {
@@ -126,6 +137,8 @@ export const view = {
         const got = await current.ask({ runs: chosen.runs });
         if (!got) return;
         compared = got.answer;
+        tried = await context.api.post("/api/runs/settings", { run: got.question.runs[0] });
+        if (current.held !== got) return; // meanwhile others are compared
         context.clear();
         drawComparison();
       } catch (error) {
@@ -149,7 +162,7 @@ export const view = {
       const names = measures();
       const panel = h("section", { class: "panel", "aria-label": "Curves" });
       const opened = !context.api.recorded && opening(compared.runs, compared.runs.map(head));
-      fill(comparison, problems, panel, opened, settings(), facts());
+      fill(comparison, problems, panel, parallel.element, opened, settings(), facts());
       if (!names.length) {
         fill(panel, h("h2", {}, "Curves"), h("p", { class: "hint" }, "What is chosen recorded no curves: summaries and measurements train nothing. Choose a run of a part that trains."));
         return;
@@ -173,11 +186,20 @@ export const view = {
     function drawCurves() {
       if (!chart) return;
       const name = measure();
+      parallel.update(tried, name, chosen.runs);
       const series = compared.runs.flatMap((run, index) => {
         const curve = run.curves[name];
         return curve ? [{ name: title(run), points: curve.points, band: chosen.log ? [] : curve.band, color: category(index) }] : [];
       });
       chart.update({ series, x: { label: "step" }, y: { label: name, log: chosen.log === "1" } });
+    }
+
+    // Runs that would be called the same are told apart by their settings.
+    function title(run) {
+      const name = plainTitle(run);
+      const same = compared.runs.map((other, at) => at).filter((at) => plainTitle(compared.runs[at]) === name);
+      const apart = compared.differences.filter(({ values }) => new Set(same.map((at) => plain(values[at]))).size > 1).slice(0, MARKS);
+      return [name, ...apart.map(({ key, values }) => `${key.split(".").at(-1)} ${plain(values[compared.runs.indexOf(run)])}`)].join(", ");
     }
 
     function header(first) {
