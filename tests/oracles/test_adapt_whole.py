@@ -164,6 +164,81 @@ def test_lengths_and_vectors_and_a_function_that_calls() -> None:
     )
 
 
+KNOW_PADDING = ("MaskedMean", "PackedInside", "LastCounted", "LastGathered")
+PADDED, COUNTED = TOKENS.clone(), torch.tensor([6, 4, 3])
+PADDED[1, 4:], PADDED[2, 3:] = 0, 0
+
+
+@pytest.mark.parametrize("name", KNOW_PADDING)
+@pytest.mark.parametrize("example", [TOKENS, PADDED])
+def test_padding_that_a_module_leaves_out_is_left_out_by_lengths(name: str, example: Tensor) -> None:
+    model = made(WHOLE[name]).eval()
+    adapted = rote.adapt(model, example=example)
+    assert adapted.padding == {0}
+    assert "padding: 0, left out by lengths=..." in repr(adapted)
+    ours = rote.trace(adapted, PADDED, lengths=COUNTED).logits[torch.arange(3), COUNTED - 1]
+    torch.testing.assert_close(ours, model(PADDED).detach())
+    with pytest.raises(UsageError, match=r"Give lengths=\[6, 4, 3\]"):
+        adapted(PADDED)
+    with pytest.raises(UsageError, match=r"takes 0 for padding, and row 1 has it at step 2. .* at the end"):
+        rote.trace(adapted, torch.tensor([[1, 2, 3, 4], [1, 2, 0, 4]]))
+
+
+def test_a_last_step_by_lengths_that_are_given() -> None:
+    class ByLengths(WHOLE["LastCounted"]):  # type: ignore[misc]
+        def forward(self, x: Tensor, lengths: Tensor) -> Any:
+            return self.fc(self.gru(self.emb(x))[0][torch.arange(len(x)), lengths - 1])
+
+    model = made(ByLengths)
+    adapted = rote.adapt(model, example=(TOKENS, COUNTED))
+    ours = rote.trace(adapted, TOKENS, lengths=COUNTED).logits[torch.arange(3), COUNTED - 1]
+    torch.testing.assert_close(ours, model(TOKENS, COUNTED).detach())
+
+
+class MaskedBefore(nn.Module):
+    """Its backward direction starts in the padding, with vectors of zeros."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.out = nn.Embedding(WORDS, 4), nn.Linear(10, 3)
+        self.rnn = nn.GRU(4, 5, batch_first=True, bidirectional=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.out(self.rnn(self.emb(x) * (x != 0).unsqueeze(-1))[0])
+        return found
+
+
+def test_padding_that_acts_is_not_taken_for_steps_that_do_not_count() -> None:
+    model = made(MaskedBefore)
+    adapted = rote.adapt(model, example=TOKENS)
+    torch.testing.assert_close(rote.trace(adapted, TOKENS).logits, model(TOKENS).detach())
+    assert "padding: 0, which is not taken" in repr(adapted)
+    with pytest.raises(UsageError, match=r"takes 0 for padding, and row 1 has it at step 4. Give rows without padding"):
+        rote.trace(adapted, PADDED, lengths=COUNTED)
+
+
+def test_a_way_that_depends_on_the_number_of_steps_is_found_out() -> None:
+    class Turning(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.emb, self.rnn, self.out = nn.Embedding(WORDS, 4), nn.GRU(4, 4, batch_first=True), nn.Linear(4, 3)
+
+        def forward(self, x: Tensor) -> Any:
+            states = self.rnn(self.emb(x))[0]
+            return self.out(-states if x.shape[1] > 9 else states)
+
+    with pytest.raises(UsageError, match=r"does not compute what it does: .* on inputs \(3, 12\)"):
+        rote.adapt(made(Turning), example=TOKENS)
+
+
+def test_weights_without_values_are_named() -> None:
+    model = made(Residual)
+    with torch.no_grad():
+        model.final.weight[2] = torch.nan
+    with pytest.raises(UsageError, match=r"'final.weight' of 'model' \(Residual\) has NaN or infinite values"):
+        rote.adapt(model, example=TOKENS)
+
+
 def test_wrappers_are_unwrapped_and_an_example_is_made_from_the_embedding() -> None:
     model = made(LanguageModel)
     assert isinstance(rote.adapt(nn.DataParallel(nn.DataParallel(model))), TracedModel)

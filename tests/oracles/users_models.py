@@ -283,6 +283,40 @@ class MaskedMean(nn.Module):
         return self.fc((out * mask).sum(1) / mask.sum(1).clamp(min=1))
 
 
+class MeanOfSteps(nn.Module):
+    """The mean written as a sum over the number of steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.gru, self.fc = nn.Embedding(WORDS, 4), nn.GRU(4, 5, batch_first=True), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out, _ = self.gru(self.emb(x))
+        return self.fc(out.sum(dim=1) / x.size(1))
+
+
+class LastCounted(nn.Module):
+    """The output of the last step that is not padding, by an index."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.gru, self.fc = nn.Embedding(WORDS, 4, 0), nn.GRU(4, 5, batch_first=True), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out, _ = self.gru(self.emb(x))
+        last = (x != 0).sum(dim=1) - 1
+        return self.fc(out[torch.arange(len(x)), last])
+
+
+class LastGathered(LastCounted):
+    """The same with gather."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        out, _ = self.gru(self.emb(x))
+        last = (x != 0).sum(dim=1) - 1
+        return self.fc(out.gather(1, last.view(-1, 1, 1).expand(-1, 1, out.size(2))).squeeze(1))
+
+
 class CNNLSTM(nn.Module):
     """A convolution with batch norm before an LSTM."""
 
@@ -372,7 +406,7 @@ WHOLE: dict[str, Callable[[], nn.Module]] = {
     for kind in (
         LanguageModel, Positional, Sinusoidal, Projected, Uneven, Residual, LearnedStart, CellLoop, WrittenLoop,
         MLPHead, LastState, LastStep, BothEnds, Pooled, MaskedMean, CNNLSTM, CausalConv, OneHot, Normed, OfCells,
-        PackedInside,
+        PackedInside, MeanOfSteps, LastCounted, LastGathered,
     )
 }  # fmt: skip
 

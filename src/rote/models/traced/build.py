@@ -19,7 +19,7 @@ from rote.models.traced.meaning import At, Lost, Scene, Series, Unclear, first_k
 from rote.models.traced.stages import Program, Stages, Wire, stages_for
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Int
 
     from rote.models.traced.own_forward import OwnForward
     from rote.models.traced.recorder import Followed
@@ -44,6 +44,7 @@ class TracedModel(SequenceModel):
         super().__init__(parts.stages, parts.embedding, parts.readout)
         self.parts, self._positions_for = parts, positions_for
         self._positions: dict[int, Tensor] = {}
+        self.padded = True  # whether it is right about rows that end with padding
         self._source = Source()
         self._versions: Versions = ()
 
@@ -62,6 +63,8 @@ class TracedModel(SequenceModel):
     ) -> Float[Tensor, "batch time output"]:
         self._renew()
         self._make_room(inputs.shape[1])
+        if lengths is None and self.padding and self.padded:
+            self._check_all_count(inputs)
         return super().forward(inputs, lengths=lengths, initial=initial)
 
     def follow(self, source: Source) -> None:
@@ -79,8 +82,32 @@ class TracedModel(SequenceModel):
                 f"The module has changed since rote.adapt(), and {made.reason} cannot be taken apart. Adapt it again."
             )
         self.recurrent, self.embedding, self.readout = made.recurrent, made.embedding, made.readout
-        self.parts, self.origin, self._versions = made.parts, made.origin, now
+        self.parts, self.padded, self.origin, self._versions = made.parts, made.padded, made.origin, now
         self._positions_for, self._positions = made._positions_for, {}
+
+    @property
+    def padding(self) -> frozenset[int]:
+        """The tokens that the module itself leaves out, by comparing tokens with a number."""
+        return self.parts.padding
+
+    def _check_padding(self, tokens: Tensor) -> None:
+        """Padding is left out by ``lengths``, so only at the end of a row."""
+        if not self.padding:
+            return
+        found = _is_padding(tokens, self.padding)
+        steps = torch.arange(tokens.shape[1], device=tokens.device)
+        wrong = found & (steps < counted_steps(tokens, self.padding)[:, None]) if self.padded else found
+        if bool(wrong.any()):
+            row, step = wrong.nonzero()[0].tolist()
+            raise UsageError(
+                f"The module takes {int(tokens[row, step])} for padding, and row {row} has it at step {step}. "
+                + ("Padding must stand at the end, with lengths=..." if self.padded else "Give rows without padding.")
+            )
+
+    def _check_all_count(self, tokens: Tensor) -> None:
+        counted = counted_steps(tokens, self.padding)
+        if bool((counted < tokens.shape[1]).any()):
+            raise UsageError(f"The module leaves out padding. Give lengths={counted.tolist()}.")
 
     def check_weights(self) -> None:
         self._renew()
@@ -96,6 +123,7 @@ class TracedModel(SequenceModel):
     def embed(self, inputs: Tensor) -> Float[Tensor, "batch time input"]:
         self._renew()
         self._make_room(inputs.shape[1])
+        self._check_padding(inputs)
         vectors = super().embed(inputs)
         if self.embedding is None or self._positions_for is None:
             return vectors
@@ -109,7 +137,11 @@ class TracedModel(SequenceModel):
         return weight if self.parts.scale is None else weight * self.parts.scale
 
     def __repr__(self) -> str:
-        return "\n  ".join(["TracedModel(", *self.parts.lines, *([self.origin] if self.origin else [])]) + "\n)"
+        lines = [*self.parts.lines, *([self.origin] if self.origin else [])]
+        if self.padding:
+            tokens = ", ".join(map(str, sorted(self.padding)[:3])) + ", ..." * (len(self.padding) > 3)
+            lines.insert(-1, f"padding: {tokens}, {'left out by lengths=...' if self.padded else 'which is not taken'}")
+        return "\n  ".join(["TracedModel(", *lines]) + "\n)"
 
 
 Versions = tuple[tuple[int, int], ...]
@@ -151,6 +183,17 @@ class Parts:
     last_only: bool
     lines: tuple[str, ...]
     axes: tuple[str, ...]  # of the module's own outputs
+    padding: frozenset[int]
+
+
+def _is_padding(tokens: Tensor, padding: frozenset[int]) -> Tensor:
+    return torch.isin(tokens, torch.tensor(sorted(padding), device=tokens.device))
+
+
+def counted_steps(tokens: Int[Tensor, "batch time"], padding: frozenset[int]) -> Int[Tensor, " batch"]:
+    """How many steps there are in each row up to the padding at its end."""
+    steps = torch.arange(1, tokens.shape[1] + 1, device=tokens.device)
+    return (steps * ~_is_padding(tokens, padding)).amax(1)
 
 
 class Tail(nn.Module):
@@ -193,7 +236,8 @@ def build(followed: Followed) -> Parts:
         readout = _linear(last) if last is node else Tail(features, node)
     stages = stages_for(features, leaf, scene.like).for_steps(FIRST)
     lines = _lines(scene, node, ending, isinstance(meaning, At))
-    return Parts(stages, _embedding(scene), readout, scale, ending, isinstance(meaning, At), tuple(lines), meaning.axes)
+    last_only, padding = isinstance(meaning, At), frozenset(scene.padding)
+    return Parts(stages, _embedding(scene), readout, scale, ending, last_only, tuple(lines), meaning.axes, padding)
 
 
 def _before_ending(node: Node) -> tuple[Node, str]:

@@ -110,6 +110,7 @@ class Scene:
     leaf: Node | None = None
     embedding: dict[str, Any] | None = None  # of the leaf: weight and options of the look-up
     lengths: Tensor | None = None  # of a packed sequence that was met
+    padding: set[int] = field(default_factory=set)  # tokens that the module leaves out
     decisions: list[str] = field(default_factory=list)  # where the way depended on values
     positions: Tensor | None = None  # [time, unit], added to the embedding
     functions: dict[Any, Any] = field(default_factory=dict)  # with options that were given to them

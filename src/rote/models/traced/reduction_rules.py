@@ -5,6 +5,7 @@ See ``rules``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -18,7 +19,9 @@ from rote.models.traced.rules import apply, mul, rule, scaled, value_of
 
 @rule("div", "__truediv__", "true_divide", "divide", "__itruediv__", "div_")
 def div(scene: Scene, found: Tensor, first: Any, second: Any, *, rounding_mode: str | None = None) -> Any:
-    counted = isinstance(second, Count) and not second.less
+    counted = (
+        second.less == 0 if isinstance(second, Count) else second == scene.time if isinstance(second, int) else False
+    )
     if counted and isinstance(first, At) and isinstance(first.node.cell, SumCell):  # a sum over the steps is their mean
         return at_the_end(scene, first.node.inputs[0], MeanCell, first.axes)
     if rounding_mode is not None or not isinstance(first, Series | At):
@@ -94,11 +97,22 @@ def _pooled(scene: Scene, given: Any, output_size: Any, kind: type) -> Any:
     return at_the_end(scene, value.node, kind, ("B", "F", "1"))
 
 
-@rule("ne", "__ne__", "eq", "__eq__", "gt", "__gt__", "not_equal")
+@rule("ne", "__ne__", "eq", "__eq__", "not_equal")
 def compared(scene: Scene, found: Tensor, given: Any, other: Any) -> Any:
-    if isinstance(given, Tokens) and not isinstance(other, Tensor | Series | At):
-        return Mask(given.axes)
-    raise Unclear("a comparison of values")
+    return _mask(scene, given, other, [other])
+
+
+@rule("gt", "__gt__")
+def above(scene: Scene, found: Tensor, given: Any, other: Any) -> Any:
+    return _mask(scene, given, other, range(int(other) + 1) if isinstance(other, int | float) else [])
+
+
+def _mask(scene: Scene, given: Any, other: Any, padding: Iterable[Any]) -> Mask:
+    """Which tokens are others than those of ``padding``, or are those."""
+    if not isinstance(given, Tokens) or not isinstance(other, int | float):
+        raise Unclear("a comparison of values")
+    scene.padding |= {int(token) for token in padding}
+    return Mask(given.axes)
 
 
 @rule("masked_fill", "masked_fill_")

@@ -53,6 +53,19 @@ def index_select(scene: Scene, found: Tensor, given: Any, dim: int, index: Any) 
     raise Unclear("an index that is a tensor")
 
 
+@rule("gather", "take_along_dim")
+def gather(scene: Scene, found: Tensor, given: Any, dim: int, index: Any) -> Any:
+    """The last step that counts, of every unit."""
+    value = value_of(given)
+    at = dim % len(value.axes)
+    if value.axes[at] != "T" or not isinstance(value, Series) or found.shape[at] != 1:
+        raise Unclear("an index that is a tensor")
+    axes = tuple("1" if place == at else label for place, label in enumerate(value.axes))
+    if any(size != scene.size(label) for size, label in zip(found.shape, axes, strict=True) if label != "F"):
+        raise Unclear("an index that is a tensor")
+    return shapes.last_step(scene, value, index, axes)
+
+
 @rule("permute")
 def permute(scene: Scene, found: Tensor, given: Any, *order: Any) -> Any:
     return shapes.permuted(scene, given, order[0] if isinstance(order[0], tuple | list | torch.Size) else order)

@@ -160,7 +160,7 @@ def indexed(scene: Scene, value: Any, index: Any, found: Any) -> Any:
     if Ellipsis in [part for part in index if not isinstance(part, Tensor)]:
         place = next(i for i, part in enumerate(index) if part is Ellipsis)
         index[place : place + 1] = [slice(None)] * (len(value.axes) - sum(part is not None for part in index) + 1)
-    if any(isinstance(part, Tensor | list) for part in index):
+    if any(isinstance(part, Tensor | list | Count) for part in index):
         return _by_tensor(scene, value, index)
     if isinstance(value, Longer):
         value, index = _cut_to_time(scene, value, index), []
@@ -225,7 +225,24 @@ def _of_several(value: Several, part: Any) -> Several:
 
 
 def _by_tensor(scene: Scene, value: Any, index: list[Any]) -> Meaning:
+    """value[all sequences, the last step that counts]."""
+    whole = [isinstance(part, Tensor) and torch.equal(part, _sequences(scene, part)) for part in index]
+    if isinstance(value, Series) and value.axes[:2] == ("B", "T") and len(index) == 2 and whole[0]:
+        return last_step(scene, value, index[1], value.axes[:1] + value.axes[2:])
     raise Unclear("an index that is a tensor")
+
+
+def _sequences(scene: Scene, like: Tensor) -> Tensor:
+    return torch.arange(scene.batch, dtype=like.dtype, device=like.device)
+
+
+def last_step(scene: Scene, value: Series, place: Any, axes: Axes) -> At:
+    """A series at the last step that counts: rows are followed without padding, so that this is the very last."""
+    counted = isinstance(place, Count) and place.less == 1
+    last = isinstance(place, Tensor) and place.dtype == torch.int64 and bool((place == scene.time - 1).all())
+    if not counted and not last:
+        raise Unclear("an index that is a tensor")
+    return At(value.node, scene.time - 1, axes)
 
 
 def filled(scene: Scene, target: Any, index: Any, value: Any, form: tuple[int, ...]) -> Meaning:
@@ -247,7 +264,9 @@ def filled(scene: Scene, target: Any, index: Any, value: Any, form: tuple[int, .
 
 
 def expanded(scene: Scene, value: Any, found: Tensor) -> Any:
-    """To other sizes of axes of one; only of the units."""
+    """To other sizes of axes of one; only of the units. Which steps count is the same for all of these."""
+    if isinstance(value, Mask | Count) and len(found.shape) == len(value.axes):
+        return value
     if len(found.shape) == len(value.axes):
         wanted = [label for label, size in zip(value.axes, found.shape, strict=True) if label == "1" and size != 1]
         if not wanted:

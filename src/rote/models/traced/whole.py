@@ -16,7 +16,7 @@ from rote.errors import UsageError
 from rote.models.calling import left_alone, tensor_of
 from rote.models.in_eval import in_eval
 from rote.models.readout import ROUNDING
-from rote.models.traced.build import ENDINGS, Parts, Source, TracedModel, build
+from rote.models.traced.build import ENDINGS, Parts, Source, TracedModel, build, counted_steps
 from rote.models.traced.example import Example, example_of, plain_rows
 from rote.models.traced.graph import Node, compute
 from rote.models.traced.known_modules import refuse_traps
@@ -26,6 +26,7 @@ from rote.models.traced.recorder import Followed, follow
 
 Call = Callable[..., Any]
 ROUNDED = 32.0  # times the rounding of a number, by which inputs are changed to see how much that moves the outputs
+LONGER, PADDED = 2, 3  # numbers of examples; over many steps rounding may grow to anything
 MOST = 50.0  # times the difference that is allowed without that look
 
 
@@ -129,15 +130,13 @@ def _verify(
     made: TracedModel, module: nn.Module, given: Example, run: Call, first: Followed,
     followed: Callable[[Example], Followed],
 ) -> None:  # fmt: skip
-    """On the example and on another one made from it, with its steps in another order and one less of them."""
-    batch, time = given.inputs.shape[:2]
-    turned = Example(given.inputs.flip(1), given.others)
-    shorter = turned.rows(torch.arange(batch).flip(0), time - 1)
+    """On the example and on others made from it: its steps in another order and one less of them, twice as many steps,
+    and rows that end with what the module itself takes for padding."""
     allowed = max(ROUNDING[first.scene.lowest], ROUNDING[made.zeros.dtype])
     worst = 0.0
     with torch.inference_mode(False), torch.no_grad(), left_alone(run, given.inputs.device):
         twin = in_eval(module)
-        for number, one in enumerate((given, shorter)):
+        for number, one in enumerate((given, *_others_like(given, made.padding))):
             try:
                 theirs = tensor_of(run(twin, one.inputs.clone(), *one.others))
             except Exception:
@@ -146,20 +145,62 @@ def _verify(
                 raise
             assert theirs is not None
             again = tensor_of(run(twin, one.inputs.clone(), *one.others))
-            lengths = one.lengths if one.lengths is not None else _lengths_inside(followed, one, number)
+            lengths = _lengths_of(one, made.padding, followed)
             ours = in_eval(made)(one.inputs, lengths=lengths)
             difference, scale = _difference(made.parts, ours, theirs, lengths)
-            if _difference_of(theirs, again) > allowed * max(scale, 1e-30):
-                raise UsageError(
-                    f"'model' ({type(module).__name__}) gives other outputs when it is called again with the same "
-                    "inputs: dropout or noise acts, or it keeps a state. Call .eval() on what it uses."
-                )
+            if not _difference_of(theirs, again) <= allowed * max(scale, 1e-30):
+                raise UsageError(_restless(module, theirs))
             if not difference <= allowed * max(scale, 1e-30) and not (
-                difference <= MOST * allowed * scale and difference <= _moved(made, one.inputs, lengths)
+                (number == LONGER or difference <= MOST * allowed * scale)
+                and difference <= _moved(made, one.inputs, lengths)
             ):
-                raise UsageError(_explained(made, module, first, difference, scale, allowed))
+                if number == PADDED:  # right without padding
+                    made.padded = False
+                    continue
+                raise UsageError(_explained(made, module, first, one, difference, scale, allowed))
             worst = max(worst, difference)
     made.origin = f"compared with {type(module).__name__}: largest difference {worst:.1g}"
+
+
+def _others_like(given: Example, padding: frozenset[int]) -> list[Example]:
+    """Shorter, longer and, of a module that knows padding, padded."""
+    batch, time = given.inputs.shape[:2]
+    rows, plain = torch.arange(batch), given
+    if padding:
+        counted = counted_steps(given.inputs, padding)
+        places = torch.arange(time, device=counted.device) % counted.clamp(min=1)[:, None]
+        plain = Example(given.inputs.gather(1, places), given.others)
+    turned = Example(plain.inputs.flip(1), given.others)
+    longer = Example(plain.inputs[:, torch.arange(2 * time) % time], given.others)
+    made = [turned.rows(rows.flip(0), time - 1), longer.rows(rows, 2 * time)]
+    if padding:
+        padded = plain.rows(torch.arange(max(2, batch)) % batch, time)
+        ends = (time - torch.arange(len(padded.inputs), device=given.inputs.device)).clamp(min=1)
+        made.append(Example(padded.inputs.masked_fill(~mask_of(ends, time), min(padding)), padded.others))
+    return made
+
+
+def _lengths_of(one: Example, padding: frozenset[int], followed: Callable[[Example], Followed]) -> Tensor | None:
+    """Those that are given, those by which a module packs its sequences, or those up to the padding that it knows."""
+    if one.lengths is not None:
+        return one.lengths
+    found = followed(one).scene.lengths
+    if found is None and padding:
+        found = counted_steps(one.inputs, padding).clamp(min=1)
+    return None if found is None or bool((found == one.inputs.shape[1]).all()) else found
+
+
+def _restless(module: nn.Module, outputs: Tensor) -> str:
+    kind = type(module).__name__
+    for name, weight in module.named_parameters():
+        if not bool(weight.isfinite().all()):
+            return f"{name!r} of 'model' ({kind}) has NaN or infinite values; nothing can be measured on it."
+    if not bool(outputs.isfinite().all()):
+        return f"'model' ({kind}) gives NaN or infinite values for the example; nothing can be measured on it."
+    return (
+        f"'model' ({kind}) gives other outputs when it is called again with the same inputs: dropout or noise acts, or "
+        "it keeps a state. Call .eval() on what it uses."
+    )
 
 
 def _moved(made: TracedModel, inputs: Tensor, lengths: Tensor | None) -> float:
@@ -173,12 +214,6 @@ def _moved(made: TracedModel, inputs: Tensor, lengths: Tensor | None) -> float:
     if made.parts.ending:
         before, after = (ENDINGS[made.parts.ending](logits) for logits in (before, after))
     return _difference_of(before, after)
-
-
-def _lengths_inside(followed: Callable[[Example], Followed], one: Example, number: int) -> Tensor | None:
-    """Of a module that packs its sequences by what it finds in them."""
-    found = followed(one).scene.lengths
-    return None if found is None or bool((found == one.inputs.shape[1]).all()) else found
 
 
 def _difference_of(first: Tensor, second: Tensor | None) -> float:
@@ -212,12 +247,13 @@ def _in_order(theirs: Tensor, axes: tuple[str, ...], batch: int, time: int, size
 
 
 def _explained(
-    made: TracedModel, module: nn.Module, first: Followed, difference: float, scale: float, allowed: float
-) -> str:
+    made: TracedModel, module: nn.Module, first: Followed, one: Example, difference: float, scale: float,
+    allowed: float,
+) -> str:  # fmt: skip
     where = _first_wrong(made, first, allowed)
     return (
         f"What was found in 'model' ({type(module).__name__}) does not compute what it does: they differ by up to "
-        f"{difference:.2g} where outputs reach {scale:.2g}"
+        f"{difference:.2g} where outputs reach {scale:.2g}, on inputs {tuple(one.inputs.shape)}"
         + (f", first in {where!r}" if where else "")
         + ". Give its parts yourself: rote.adapt(recurrent=..., embedding=..., readout=..., like=model)."
     )
