@@ -313,5 +313,10 @@ def test_a_sources_page_begins_with_what_was_found_and_a_figure(source_page: Pat
 def test_the_first_page_says_what_differs_from_the_sources(report: Path, opened: Open) -> None:
     page = opened(report).page
     expect(page.locator(".findings li")).to_have_count(1)
+    scales = page.locator(".by-scale tbody tr")
+    assert scales.count() >= 1
+    above = [page.locator(part).bounding_box()["y"] for part in (".by-scale", ".findings", ".sources")]  # type: ignore[index]
+    assert above == sorted(above)
+    assert above[1] < 900, "tally and findings are on the first screen"
     page.locator(".findings a").first.click()
     expect(page.locator("#claim-fails")).to_be_in_viewport()

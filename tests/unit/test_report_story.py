@@ -13,7 +13,7 @@ from rote.laboratory import Entry
 from rote.report import build
 from rote.report.ledger import tallies
 from rote.report.pictures import Axis, beside, beside_axis
-from rote.report.story import evidence, findings, place_order, three_sentences
+from rote.report.story import Told, evidence, findings, place_order, three_sentences
 
 
 def at(entry: Entry, scale: str, source: str = "resistance", name: str = "") -> Entry:
@@ -53,6 +53,20 @@ def test_sentences_about_nothing_that_ran_invent_nothing() -> None:
     waiting = [entry for entry in entries() if entry.outcome == "not run"]
     assert len(three_sentences(waiting)) == 1
     assert evidence(waiting[0].verdict) == "Not run."
+
+
+def test_where_little_is_decided_what_the_text_says_otherwise_than_its_data_is_told() -> None:
+    audit = next(entry for entry in entries() if entry.claim.kind == "audit")
+    wrong = Entry(audit.claim, audit.study, (replace(audit.verdict, outcome="does not hold"),))
+    told = three_sentences([wrong])
+    assert told[1] == Told(wrong, f"Not so in the source's own data: {wrong.claim.statement.rstrip('.')}.")
+
+
+def test_the_scale_is_said_in_words() -> None:
+    entry = next(entry for entry in entries() if entry.outcome == "supported")
+    verdict = replace(entry.verdict, scale=Scale("altered", ("a", "b")), status="confirmatory", where="kept")
+    assert evidence(verdict).endswith("(2 settings altered, fresh seeds, kept).")
+    assert evidence(replace(verdict, scale=Scale("quick"), status="")).endswith("(quick scale, kept).")
 
 
 def test_figures_stand_in_the_sources_order_before_what_it_does_not_have() -> None:

@@ -81,7 +81,7 @@ def card(entry: Entry, register: Register, settle: str | None = None) -> Card:
     numbers = [
         Number(
             scale_label(verdict), comparison, difference(comparison),
-            beside(*pair, shares or beside_axis([other for other in both if other[0] is pair[0]])),
+            beside(*pair, shares or beside_axis([pair])),
             verdict is entry.verdict,
         )
         for verdict in entry.verdicts

@@ -27,6 +27,7 @@ from rote.report import numbers
 from rote.report.cards import numbers_said, scale_label
 from rote.report.exhibits import Exhibits
 from rote.report.folder import check_replaceable, is_current, made_alike, replacing
+from rote.report.laid_over import laid_over
 from rote.report.ledger import NEAREST, WHERE, ledger_table, tallies
 from rote.report.pictures import WIDTH
 from rote.report.section import Section
@@ -69,6 +70,7 @@ def build(
     """
     out = Path(out).expanduser().resolve()
     check_replaceable(out)
+    sections = laid_over(sections)
     register = Register.read()
     made_from = _fingerprint((sections, entries, register, settling, sources := tuple(sources), command, changed))
     if is_current(out, made_from):

@@ -10,7 +10,6 @@ from rote.claims import Verdict
 from rote.claims.claim import TALLIED
 from rote.laboratory import Entry
 from rote.laboratory.tally import summary
-from rote.report.cards import scale_label
 
 MOST = 3  # findings on the first page, sentences on a source's
 
@@ -33,7 +32,8 @@ def findings(entries: Iterable[Entry]) -> list[Told]:
 
 
 def three_sentences(entries: Sequence[Entry]) -> list[Told | str]:
-    """How many of a source's claims came out how, what stands most firmly, and what does not stand or is open."""
+    """How many of a source's claims came out how, what stands most firmly, and what does not stand or is open; then
+    what its text says otherwise than its own data."""
     told: list[Told | str] = [summary(entries)]
     for lead, outcomes in (("Most firmly", ("supported",)), ("Against the source", ("contradicted",)),
                            ("Still open", ("open", "void"))):  # fmt: skip
@@ -41,18 +41,29 @@ def three_sentences(entries: Sequence[Entry]) -> list[Told | str]:
         if among and len(told) < MOST:
             entry = min(among, key=_weight)
             told.append(Told(entry, f"{lead}: {_sentence(entry.claim.statement)} {evidence(entry.verdict)}"))
+    for entry in entries:
+        if entry.outcome == "does not hold" and len(told) < MOST:
+            told.append(Told(entry, f"Not so in the source's own data: {_sentence(entry.claim.statement)}"))
     return told
 
 
 def evidence(verdict: Verdict) -> str:
     """``Contradicted: it holds in 0 of 5 seeds (published scale, kept).``"""
-    decided, scale = verdict.deciding, scale_label(verdict)
+    decided = verdict.deciding
     if decided is None:
         return f"{verdict.outcome.capitalize()}."
     what = "it holds" if len(verdict.parts) == 1 else f"\u201c{decided.label}\u201d holds"
-    where = ", ".join(filter(None, [f"{scale} scale" if scale else "", verdict.where]))
+    fresh = "fresh seeds" if verdict.status == "confirmatory" else ""
+    where = ", ".join(filter(None, [_at(verdict), fresh, verdict.where]))
     told = f"{verdict.outcome.capitalize()}: {what} in {decided.k} of {decided.n} seeds"
     return f"{told} ({where})." if where else f"{told}."
+
+
+def _at(verdict: Verdict) -> str:
+    if verdict.scale is None:
+        return ""
+    altered, data = len(verdict.scale.altered), ", stand-in data" * verdict.scale.stand_in
+    return f"{altered} settings altered{data}" if altered else f"{verdict.scale.name} scale{data}"
 
 
 def place_order(place: str) -> tuple[int, int, str]:
