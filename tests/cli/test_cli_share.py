@@ -13,7 +13,10 @@ from rote.commands.sharing import state_of
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["playground"], "Offline HTML"),
+        (["home"], "leads to the others. Name one of them: connectivity,"),
+        (["recurrent", "units=900"], "units=900 cannot be used: Input should be less than or equal to 64"),
+        (["recurrent", "step=soon"], "step is a whole number, as step=3. Got 'soon'"),
+        (["chalk", "example=cube"], "Unknown example 'cube'"),
         (["conectivity"], "Did you mean 'connectivity'?"),
         (["ledger", "colour=red"], "Unknown option 'colour' of the view ledger"),
         (["ledger", "contradicted"], "key=value"),

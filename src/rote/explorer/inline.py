@@ -21,7 +21,7 @@ from typing import Any
 
 from rote import report
 from rote.errors import RoteError, UnknownNameError, UsageError
-from rote.explorer import view_questions
+from rote.explorer import training_questions, view_questions
 from rote.explorer.views import STATIC, VIEWS
 from rote.store.files import write_atomically
 
@@ -46,6 +46,7 @@ _OPTIONS = {
         "text", "model", "phrase", "at", "look", "word", "rules", "unit"
     ),
     **view_questions.OPTIONS,
+    **training_questions.OPTIONS,
 }  # fmt: skip
 
 
@@ -75,31 +76,47 @@ class Inline:
 def inline(ask: Ask, view: str, options: Mapping[str, Any], height: int = HEIGHT) -> Inline:
     """The view with these options, answered by ``ask``."""
     check_view(view, options)
-    answers: dict[str, str] = {}
-
-    def recorded(method: str, path: str, body: Any = None) -> Any:
-        asked = "" if body is None else json.dumps(body, separators=(",", ":"), ensure_ascii=False)
-        answers[f"{method} {path} {asked}"] = text = ask(method, path, body)
-        return json.loads(text)
-
+    recorded = _Recorded(ask)
     values = {name: _spelled(value) for name, value in options.items() if value is not None}
     state = _QUESTIONS[view](recorded, values)
     title = next(found.title for found in VIEWS if found.name == view)
-    return Inline(_document(view, title, state, answers), f"{title} · Rote explorer", height)
+    return Inline(_document(view, title, state, recorded.answers), f"{title} · Rote explorer", height)
+
+
+class _Recorded:
+    """Questions whose answers the document holds, by question as lib/api.js has them."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.answers: dict[str, str] = {}
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        self.answers[_question(method, path, body)] = text = self._ask(method, path, body)
+        return json.loads(text)
+
+    def only(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer, which the document does not hold."""
+        return json.loads(self._ask(method, path, body))
+
+    def keep(self, path: str, body: Any, answer: Any) -> None:
+        """What the view in the document will ask, and no server answers."""
+        self.answers[_question("POST", path, body)] = json.dumps(answer, separators=(",", ":"))
+
+
+def _question(method: str, path: str, body: Any) -> str:
+    return f"{method} {path} {'' if body is None else json.dumps(body, separators=(',', ':'), ensure_ascii=False)}"
 
 
 def check_view(view: str, options: Iterable[str]) -> None:
     """Refuse a view that cannot be one document, and options that it does not have."""
     if view in {one.name for one in VIEWS} - set(_OPTIONS):
-        raise UsageError(
-            f"The view {view!r} computes while it is looked at, so it is saved from its page: rote explore, then "
-            "Export, Offline HTML."
-        )
+        raise UsageError(f"The view {view!r} leads to the others. Name one of them: {', '.join(_OPTIONS)}.")
     if view not in _OPTIONS:
         raise UnknownNameError("view to save", view, _OPTIONS)
     for name in options:
-        if name not in _OPTIONS[view]:
-            raise UnknownNameError("option", name, _OPTIONS[view], f" of the view {view}")
+        known = (*_OPTIONS[view], "present")
+        if name not in known:
+            raise UnknownNameError("option", name, known, f" of the view {view}")
 
 
 def asking(url: str, token: str | None) -> Ask:
@@ -191,7 +208,7 @@ def _decomposition(ask: Any, values: dict[str, str]) -> dict[str, str]:
 
 
 _QUESTIONS = {"connectivity": _connectivity, "autocomplete": _autocomplete, "decomposition": _decomposition,
-              **view_questions.QUESTIONS}  # fmt: skip
+              **view_questions.QUESTIONS, **training_questions.QUESTIONS}  # fmt: skip
 
 
 def _usable(ask: Any) -> list[dict[str, Any]]:
@@ -262,7 +279,7 @@ def _modules(*start: str) -> dict[str, str]:
         path = pending.pop()
         if f"rote/{path}" in found:
             continue
-        source = (STATIC / path).read_text(encoding="utf-8")
+        source = training_questions.MODULES.get(path, STATIC / path).read_text(encoding="utf-8")
         folder = (STATIC / path).parent
 
         def renamed(match: re.Match[str], folder: Path = folder) -> str:
