@@ -29,7 +29,7 @@ PAGES = (  # file, view, title, what there is to see, its state
     ("units", "units", "What does a recurrent unit compute?",
      "One unit taken apart, operation by operation, at every character.", {}),
     ("recurrent", "recurrent", "Train a recurrent network here",
-     "Parity, agreement, delayed copy or your own pairs, in the page itself: states, gates, how far a loss reaches back.",
+     "Parity, agreement, delayed copy or your own pairs, in the page itself: states, gates, how far a loss reaches.",
      {"task": "parity", "cell": "gru", "step": 60}),
     ("chalk", "chalk", "What does backpropagation do?",
      "A computation graph, forward and backward, one step at a time.", {"example": "through_time"}),
