@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from rote.errors import UsageError
-from rote.examination import Profile, TaskProfile, battery, kept_profiles, minimal_pairs
+from rote.examination import Profile, TaskProfile, battery, examination, kept_profiles, minimal_pairs
 from rote.examination.checks import check_learner
 from rote.examination.learners import FITTED, PARAMETERS, enter, known_learners, learner
 from rote.examination.plan import RATES, equally_good, planned, rates_of
@@ -332,3 +332,34 @@ def test_bits_are_none_before_training_and_all_of_them_for_a_table_of_the_labels
 
     assert bits(Table(), items) == pytest.approx(most, rel=1e-6)
     assert bits(made("lstm", len(task.symbols), 0), items) < 0.1 * most
+
+
+def test_once_the_time_is_used_up_no_further_task_is_timed(monkeypatch: pytest.MonkeyPatch):
+    timed: list[str] = []
+
+    def slow(name: str, task: str, kind: str, form: str) -> float:
+        timed.append(task)
+        return 30.0
+
+    monkeypatch.setattr(examination, "seconds_of", slow)
+    tasks = ["recall", "parity", "s3", "count"]
+    costs = examination._costs("lstm", "tokens", tasks, 100.0, {})
+    assert timed == ["recall", "parity"]  # two seeds of each: 120 seconds
+    assert planned(costs, 100.0, 5).tasks == ("recall",)
+    timed.clear()
+    examination._costs("lstm", "tokens", tasks, 100.0, dict.fromkeys(tasks, 7))  # nothing is left to be trained
+    assert timed == tasks
+
+
+def test_a_model_that_is_too_slow_for_the_time_is_told_so_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr(examination, "seconds_of", lambda *words: 600.0)
+    with pytest.raises(UsageError, match=r"gru has [\d,]+ parameters, too many for 1 minutes: 2 trainings on recall"):
+        examination.examine("gru", minutes=1, against=(), store=tmp_path / "store", workers=1)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_failed_task_is_told_as_such():
+    failed = TaskProfile("parity", (), ("At step 3 'loss' is not finite.",))
+    assert profile(rows("lookup", [0.9] * 5), failed).sentence == "Follows the rule: lookup. Failed: parity."

@@ -145,8 +145,9 @@ def show_profile(console: Console, profile: Profile) -> None:
     """The profile: a line for each task, the index, what is composed and what is not, the references."""
     plan = profile.plan
     seeds = len(plan.get("seeds", ()))
+    tasks = "1 task" if len(profile.tasks) == 1 else f"{len(profile.tasks)} tasks"
     console.print(
-        f"{profile.name}   {profile.parameters:,} parameters   {len(profile.tasks)} tasks, {seeds} seeds   "
+        f"{profile.name}   {profile.parameters:,} parameters   {tasks}, {seeds} seeds   "
         f"{profile.seconds / 60:.1f} minutes of training", style="bold", highlight=False, markup=False,
     )  # fmt: skip
     axis = _marks({-0.5: "misled", 0.0: "rote", 1.0: "rule"})
@@ -182,7 +183,7 @@ def _line(name: str, task: TaskProfile) -> Text:
     line.append(f"  {'' if known is None else f'{known.value:.2f}':>5}  ")
     line.append(task.outcome, style=STYLES.get(task.outcome.rstrip("?"), "dim"))
     if task.failed:
-        line.append(f" ({len(task.failed)} trainings failed: {task.failed[0]})", style="dim")
+        line.append(f" (a training failed: {task.failed[0]})", style="dim")
     return line
 
 

@@ -38,7 +38,10 @@ def check_learner(name: str, kind: Kind = "tokens") -> int:
         return 0
     count = sum(weight.numel() for weight in model.parameters())
     if not count:
-        raise UsageError(f"{name} has no parameters: there is nothing to train.")
+        raise UsageError(
+            f"{name} has no parameters: there is nothing to train. Give it weights, or return an object with 'fit' and "
+            "'probabilities', if it learns without."
+        )
     if count > MOST:
         raise UsageError(
             f"{name} has {count:,} parameters; the battery takes up to {MOST:,}. Make it narrower or less deep: what "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from rote.errors import UnknownNameError, UsageError
 from rote.examination.forms import Kind, check_form, form_of, has_form, kind_named, kind_of_module
 from rote.examination.learners import Make, enter, learner, names_of
-from rote.examination.plan import RATES, Plan, equally_good, planned, rates_of, seconds_of, standard
+from rote.examination.plan import RATES, SEEDS, Plan, equally_good, planned, rates_of, seconds_of, standard
 from rote.examination.profile import Profile, TaskProfile, task_profile
 from rote.examination.recipe import ExaminationMeasurement, ExaminationRecipe, FittedMeasurement, ReferenceMeasurement
 from rote.examination.references import keep_examined, kept_profile
@@ -79,15 +80,16 @@ def examine(
         store if isinstance(store, Store) else Store(store), workers=workers, cluster=cluster, device=device,
         display=display,
     )  # fmt: skip
-    called = kind_of_module(examined, kind)
-    costs = {
-        task: seconds_of(examined, task, called, form_of(kind, task)) if sizes[examined] else 0.0 for task in wanted
-    }
-    plan = planned(
-        costs, minutes * 60 * laboratory.workers, seeds, first_seed,
-        finished=_finished(laboratory.store, examined, kind, wanted, range(first_seed, first_seed + seeds)),
-        all_tasks=tasks is not None,
-    )  # fmt: skip
+    budget = minutes * 60 * laboratory.workers
+    finished = _finished(laboratory.store, examined, kind, wanted, range(first_seed, first_seed + seeds))
+    costs = _costs(examined, kind, wanted, budget, finished) if sizes[examined] else dict.fromkeys(wanted, 0.0)
+    plan = planned(costs, budget, seeds, first_seed, finished=finished, all_tasks=tasks is not None)
+    if tasks is None and plan.seconds > budget:
+        needed = math.ceil(plan.seconds / 60 / laboratory.workers)
+        raise UsageError(
+            f"{examined} has {sizes[examined]:,} parameters, too many for {minutes:g} minutes: {plan.trainings} "
+            f"trainings on {plan.tasks[0]} alone take about {needed}. Give it more minutes, or make it smaller."
+        )
     references = [kept.get(one) or _examination(laboratory, one, kind, plan, sizes[one]) for one in others]
     own = _examination(laboratory, examined, kind, plan, sizes[examined])
     profile = Profile(name or own.name, own.parameters, own.tasks, own.plan, tuple(references))
@@ -130,6 +132,18 @@ def _finished(store: Store, name: str, kind: Kind, tasks: Sequence[str], seeds: 
     return Counter(
         task for task, seed, rate in wanted if store.folder(_training(name, kind, task, seed, rate).request).exists()
     )
+
+
+def _costs(name: str, kind: Kind, tasks: Sequence[str], budget: float, finished: Mapping[str, int]) -> dict[str, float]:
+    """Seconds of a training by task. Once the least that is asked of the first tasks takes all the time, the others are
+    not timed, since they are left out; each counts as much as there is."""
+    found: dict[str, float] = {}
+    least = 0.0
+    for task in tasks:
+        slow = least > budget
+        found[task] = budget if slow else seconds_of(name, task, kind_of_module(name, kind), form_of(kind, task))
+        least += found[task] * max(0, SEEDS[-1] - finished.get(task, 0))
+    return found
 
 
 def _training(name: str, kind: Kind, task: str, seed: int, rate: float) -> Job:

@@ -213,8 +213,8 @@ class Profile:
         """What it composes, what it does not, in one sentence each; what too few seeds say has a question mark."""
         told = {
             "Follows the rule": ("rule",), "Partly": ("partly",), "By rote": ("by rote",),
-            "Misled by what it remembers": ("misled",), "Not learned": ("not learned", "failed"),
-            "Undecided": ("undecided",), "No test, since memory alone does it": ("no test",),
+            "Misled by what it remembers": ("misled",), "Not learned": ("not learned",),
+            "Failed": ("failed",), "Undecided": ("undecided",), "No test, since memory alone does it": ("no test",),
         }  # fmt: skip
         parts = [f"{word}: {', '.join(names)}." for word, words in told.items() if (names := self._marked(*words))]
         return " ".join(parts)

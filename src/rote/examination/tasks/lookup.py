@@ -58,6 +58,8 @@ class Lookup(BatteryTask):
         for row, (_, x, *names) in enumerate(items.tokens):
             value = x - INPUT
             for place, table in enumerate(names, 2):
+                if table == START:  # it is cut off here
+                    break
                 value = tables[table - TABLE, value]
                 found[row, place] = VALUE + value
         return found
