@@ -269,3 +269,23 @@ def test_of_another_text_the_article_stored_nothing(explorer: Opener) -> None:
     expect(seen.page.locator(".text-row").first.locator(".glyph")).to_have_count(9)
     assert all("422" in complaint for complaint in seen.complaints)
     seen.complaints.clear()
+
+
+def test_the_view_says_whether_the_models_were_trained_alike(explorer: Opener) -> None:
+    shelf = {listing.key: listing for listing in explorer.server.workbench.catalog.listing()}
+    page = explorer.open("connectivity?text=the&models=gru,lstm,nested_lstm")
+    said = page.locator(".alike")
+    for name, unit in (("steps", "steps"), ("batch", "texts a step"), ("recurrent", "recurrent parameters")):
+        values = {key: int((shelf[key].trained or {})[name]) for key in ("gru", "lstm", "nested_lstm")}
+        groups = [
+            f"{value:,} ({', '.join(shelf[key].title for key in values if values[key] == value)})"
+            for value in dict.fromkeys(values.values())
+        ]
+        if len(groups) > 1:
+            expect(said).to_contain_text(f"{', '.join(groups)} {unit}")
+        else:
+            expect(said).not_to_contain_text(unit)
+    for left in (2, 1):
+        page.locator(".text-row").last.get_by_role("button", name="Remove").click()
+        expect(page.locator(".text-row")).to_have_count(left)
+    expect(said).to_have_text("")  # one model is like itself

@@ -38,6 +38,7 @@ class Listing:
     checkpoints: tuple[int, ...] = ()  # steps of training at which it can be opened; empty: only as it is
     about: str = ""
     setting: str = ""  # what tells it from others of its run, beside the seed
+    trained: dict[str, float] | None = None  # how large and how long, where a record says so
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -208,11 +209,18 @@ def _autocomplete_listing(key: str, title: str, group: str, path: Path | str) ->
     from rote.models.saved_autocomplete import describe_autocomplete
 
     config, vocabulary = describe_autocomplete(path)
-    about = f"{config.layers} layer{'s' * (config.layers > 1)} of {config.units} units{_record(config, path)}"
-    return Listing(key, title, "autocomplete", config.cell, "character", len(vocabulary), group, about=about)
+    about, trained = f"{config.layers} layer{'s' * (config.layers > 1)} of {config.units} units", _trained(config, path)
+    if trained is not None:
+        about += (
+            " · {recurrent:,} recurrent of {parameters:,} parameters · {steps:,} steps of {batch} texts · "
+            "test loss {loss:.2f} nats".format(**trained)
+        )
+    return Listing(
+        key, title, "autocomplete", config.cell, "character", len(vocabulary), group, about=about, trained=trained
+    )
 
 
-def _record(config: AutocompleteConfig, path: Path | str) -> str:
+def _trained(config: AutocompleteConfig, path: Path | str) -> dict[str, float] | None:
     """What the stored record of a training says: parameters, updates, and the loss on the test text."""
     from rote.models.saved_autocomplete import autocomplete_record
 
@@ -224,9 +232,11 @@ def _record(config: AutocompleteConfig, path: Path | str) -> str:
             "test": {"cross_entropy": float(loss)},
         }:
             size = config.parameters(words)
-            shown = f"{size['recurrent']:,} recurrent of {sum(size.values()):,} parameters"
-            return f" · {shown} · {steps:,} steps of {batch} texts · test loss {loss:.2f} nats"
-    return ""
+            return {
+                "recurrent": size["recurrent"], "parameters": sum(size.values()), "steps": steps, "batch": batch,
+                "loss": loss,
+            }  # fmt: skip
+    return None
 
 
 def _autocomplete_loader(listing: Listing, path: Path | str) -> Loader:

@@ -39,3 +39,20 @@ function unknown(error) {
   if (!(error instanceof ApiError)) throw error;
   return null;
 }
+
+const ALIKE = [["steps", "steps"], ["batch", "texts a step"], ["recurrent", "recurrent parameters"]];
+
+// Whether some models of the shelf were trained alike, in a sentence; empty where that is not known of two of them.
+export function trainedAlike(shelf, chosen) {
+  const found = [...new Set(chosen.map(({ key }) => key))].map((key) => shelf.find((model) => model.key === key)).filter((model) => model && model.trained);
+  if (found.length < 2) return "";
+  const told = (name, unit) => {
+    const values = [...new Set(found.map(({ trained }) => trained[name]))];
+    const of = (value) => `${value.toLocaleString("en-US")}${values.length > 1 ? ` (${found.filter(({ trained }) => trained[name] === value).map(({ title }) => title).join(", ")})` : ""}`;
+    return { same: values.length === 1, text: `${values.map(of).join(", ")} ${unit}` };
+  };
+  const all = ALIKE.map(([name, unit]) => told(name, unit));
+  const apart = all.filter(({ same }) => !same);
+  if (!apart.length) return `Trained alike: ${all.map(({ text }) => text).join(", ")} each.`;
+  return `Not trained alike: ${apart.map(({ text }) => text).join("; ")}. What tells them apart may come from that.`;
+}

@@ -4,7 +4,7 @@ import { debounce, fill, h, select } from "../lib/dom.js";
 import { moved, named } from "../lib/glyphs.js";
 import { matrixPanel } from "../lib/matrices.js";
 import { Matrix } from "../lib/matrix.js";
-import { modelName, parseModel, titleOf, unitOf } from "../lib/models.js";
+import { modelName, parseModel, titleOf, trainedAlike, unitOf } from "../lib/models.js";
 import { colorBar, textPicture } from "../lib/shades.js";
 import { chance, textField } from "../lib/textview.js";
 import { guidedWalk } from "../lib/walk.js";
@@ -230,6 +230,7 @@ export const view = {
       values.word = chosen.ask === "word" ? chosen.word : "";
       values.walk = walk.current() === null ? "" : walk.current() + 1;
       context.state.set(values);
+      alike.textContent = trainedAlike(shelf, rows.map((row) => row.model));
     }
 
     // The full matrix, one picture per model, and the numbers of the chosen character as a table.
@@ -305,6 +306,7 @@ export const view = {
     const list = h("div", { class: "text-rows" });
     const bar = colorBar();
     const hint = h("p", { class: "hint" });
+    const alike = h("p", { class: "hint alike" });
     const adding = h("button", { type: "button", class: "quiet", onclick: add }, "Add a model");
     const addingStored = h("button", { type: "button", class: "quiet", disabled: true, onclick: addStored }, "Add the article's own networks");
 
@@ -315,6 +317,7 @@ export const view = {
         field.element,
         h("details", { class: "options", open: Object.keys(OPTIONS).some((name) => given[name]) }, h("summary", {}, "What is shown and measured"), h("div", { class: "controls" }, controls)),
         h("div", { class: "legend-line" }, bar.element, hint),
+        alike,
         list,
         h("div", { class: "under-rows" }, adding, addingStored),
         matrices.element,
@@ -346,6 +349,7 @@ export const view = {
       rows = asked.map(makeRow);
       field.count();
       list.replaceChildren(...rows.map((row) => row.element));
+      alike.textContent = trainedAlike(shelf, asked);
       loadAll();
     }
     start().catch(context.fail);
