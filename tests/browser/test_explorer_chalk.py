@@ -40,6 +40,10 @@ def test_an_example_is_stepped_through_and_linked(explorer: Opener) -> None:
     expect(page.get_by_role("status").first).to_contain_text("Nothing is computed yet")
     page.get_by_role("button", name="Backward pass").click()
     expect(page.locator("svg text", has_text="grad 1").first).to_be_visible()
+    expect(page.locator("svg text", has_text="value 1 -1")).to_have_count(1)  # x, in numbers
+    expect(page.locator(".chalk-graph g", has_text="h0").first).to_be_in_viewport()
+    page.get_by_role("button", name="Forward pass").click()
+    expect(page.locator(".chalk-graph g", has_text="reduce_sum")).to_be_in_viewport()  # it is scrolled to
     assert_accessible(page)
 
 

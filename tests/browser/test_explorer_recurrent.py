@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from explorer_server import Opener, assert_accessible
 from playwright.sync_api import Page, expect
 
+from rote.analyses import trace
 from rote.explorer.recurrent_session import RecurrentSession
-from rote.explorer.recurrent_settings import RecurrentSettings
+from rote.explorer.recurrent_settings import Look, RecurrentSettings
 
 pytestmark = pytest.mark.browser
 SMALL = "recurrent?seeds=2&units=4&length=3"
@@ -70,6 +72,25 @@ def test_another_step_item_and_cell_are_shown_under_their_own_names(explorer: Op
     expect(page.get_by_role("alert")).to_contain_text("Line 1 of the pairs must read")
     expect(page.locator(".about-view")).to_contain_text("4 known items")  # the old networks are still there
     seen.complaints.clear()  # of the browser, about the answer 422
+
+
+def test_the_network_is_drawn_out_with_its_gates_at_the_chosen_step(explorer: Opener) -> None:
+    page = shown(explorer, f"{SMALL}&item=8&step=2")
+    at_step(page, 2)
+    page.get_by_role("button", name=re.compile("^Step 4:")).click()
+    expect(page.locator(".chain .unit")).to_have_count(6)
+    expect(page.locator(".chain .returned")).to_have_count(3)  # from the fourth step back to the first
+    session = RecurrentSession(RecurrentSettings(seeds=2, units=4, length=3))
+    session.advance(2)
+    tokens = torch.from_numpy(session.task.new.tokens[:1])
+    update = trace(session.network(0), torch.eye(2)[tokens]).gates[0]["update"][0, 3].mean()
+    expect(page.locator("figcaption", has_text="update")).to_contain_text(f"mean {float(update):.2g} at step 4")
+    widths = "(all) => all.map((one) => Number(one.getAttribute('stroke-width')))"
+    thick = page.locator(".chain .returned").evaluate_all(widths)
+    gradient = session.frame(Look(item=8, at=3))["inside"]["gradient"]
+    assert thick == pytest.approx([max(0.4, 6 * value / max(gradient)) for value in gradient[:-1]], abs=0.02)
+    column = page.locator(".chosen-column").first.evaluate("(one) => [one.style.left, one.style.width]")
+    assert [float(share.rstrip("%")) for share in column] == pytest.approx([50, 100 / 6], abs=0.01)
 
 
 def test_the_script_is_saved_and_runs(explorer: Opener, tmp_path: Path) -> None:

@@ -78,6 +78,10 @@ export function player(steps, { at = 0, moved = () => {} } = {}) {
       line.setAttribute("stroke", active ? "#c25a07" : "#888");
       line.setAttribute("stroke-width", active ? 3 : 1);
     });
+    if (now !== null) { // what is computed stays in sight of a graph that is wider than its place
+      scroll.scrollLeft = x(nodes[now].column) + WIDE / 2 - scroll.clientWidth / 2;
+      scroll.scrollTop = y(nodes[now].row) + HIGH / 2 - scroll.clientHeight / 2;
+    }
     said.textContent = sentence();
     slider.value = at;
     slider.setAttribute("aria-valuetext", sentence());
@@ -130,5 +134,6 @@ export function player(steps, { at = 0, moved = () => {} } = {}) {
   element.className = "chalk-player";
   element.append(controls, said, scroll);
   go(at);
+  requestAnimationFrame(draw); // once it has a place on the page
   return { element, svg: () => drawing, go, state, stop: () => clearInterval(timer) };
 }

@@ -123,7 +123,7 @@ def _backward(order: list[Tensor], places: dict[Tensor, int]) -> list[dict[str, 
 
 def _text(array: Any) -> str:
     """The numbers of a small array, the shape and norm of another."""
-    if 2 < np.size(array) <= NUMBERS and np.ndim(array) <= 2:
+    if np.size(array) <= NUMBERS and (np.ndim(array) == 2 or (np.ndim(array) == 1 and np.size(array) > 2)):
         rows = np.atleast_2d(array)
         return "; ".join(" ".join(f"{float(number):.3g}" for number in row) for row in rows)
     return _short(array)

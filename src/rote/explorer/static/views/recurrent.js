@@ -197,7 +197,7 @@ export const view = {
       cards,
       h("div", { class: "bench" },
         h("section", { class: "panel", "aria-labelledby": "recurrent-inside" }, h("h2", { id: "recurrent-inside" }, "Unrolled"), field("Item", item),
-          h("p", { class: "hint" }, "From top to bottom: what is asked, what the network says, what it reads. Click a step to put the loss there."), inside.steps, inside.maps),
+          h("p", { class: "hint" }, "From top to bottom: what is asked, what the network says, what it reads; the state handed on, and what is left of the gradient on its way back. Click a step to put the loss there."), inside.steps, inside.maps),
         h("div", { class: "charts" }, h("section", { class: "panel", "aria-labelledby": "recurrent-back" }, h("h2", { id: "recurrent-back" }, "Backpropagation through time"), reach, curves.back.element),
         h("section", { class: "panel", "aria-label": "Loss over training" }, h("h2", {}, "Loss"), curves.loss.element),
         h("section", { class: "panel", "aria-label": "Accuracy over training" }, h("h2", {}, "Share right"), curves.accuracy.element))),
