@@ -132,6 +132,55 @@ def test_rwkv_is_refused_before_it_divides_its_weights() -> None:
     assert isinstance(rote.adapt(model, example=tokens()), TracedModel)
 
 
+def test_rwkv_that_has_divided_its_weights_is_to_be_loaded_again() -> None:
+    model = model_of("Rwkv", hidden_size=8, num_hidden_layers=7, context_length=32)
+    with torch.no_grad():
+        model(tokens())
+    with pytest.raises(UsageError, match=r"has divided its weights in place .* Load it again"):
+        rote.adapt(model, example=tokens())
+
+
+def test_a_model_that_looks_ahead_does_not_see_what_a_tokenizer_has_padded() -> None:
+    sizes = {**SMALL, "num_attention_heads": 2, "intermediate_size": 8}
+    model = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=hub_models.WORDS, **sizes)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(weight.numel())))
+    ids, mask = tokens(), torch.ones(3, 7, dtype=torch.int64)
+    ids[1, :3], mask[1, :3] = 0, 0
+    adapted = rote.adapt(model, example={"input_ids": ids, "attention_mask": mask, "special_tokens_mask": mask})
+    assert isinstance(adapted, OwnForward)
+    moved, _ = right_padded(ids, mask)
+    with torch.no_grad():
+        alone = model(moved[1:2, :4]).logits[0]
+        torch.testing.assert_close(adapted(moved)[1, :4], alone, atol=1e-5, rtol=1e-5)
+        assert float((model(moved).logits[1, :4] - alone).abs().max()) > 1e-3  # it would see them without the mask
+    assert not rote.connectivity(adapted, moved).values[1, :4, 4:].any()
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_an_encoder_decoder_is_seen_from_both_sides(by_name: bool) -> None:
+    """Of which both sides have one table, in two modules."""
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    torch.manual_seed(0)
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=hub_models.WORDS, **sizes)).eval()
+    source, said = tokens(7), tokens(4)
+    named = {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": said}
+    adapted = rote.adapt(model, example=named if by_name else tuple(named.values()))
+    reach = rote.connectivity(adapted, source)
+    assert reach.values.shape == (3, 4, 7)
+    output = rote.connectivity(adapted.side(1 if by_name else 2), said)
+    assert output.values.shape == (3, 4, 4)
+    assert not output.values.triu(1).any()
+    table = model.shared.weight.detach()
+    for vectors, name, values, ids in (("inputs_embeds", "decoder_input_ids", reach.values, source),
+                                       ("decoder_inputs_embeds", "input_ids", output.values, said)):  # fmt: skip
+        given = table[ids].requires_grad_()
+        logits = model(**{vectors: given, name: named[name]}, use_cache=False).logits
+        (gradient,) = torch.autograd.grad(logits[2, 3].max(), given)
+        torch.testing.assert_close(values[2, 3], (gradient[2] @ table.T).norm(dim=-1), atol=1e-5, rtol=1e-4)
+
+
 def test_a_model_without_values_is_told_in_one_line() -> None:
     with torch.device("meta"):
         model = transformers.MambaForCausalLM(transformers.MambaConfig(vocab_size=hub_models.WORDS, **SMALL))

@@ -51,7 +51,7 @@ def test_every_kind_is_found_whole_and_computes_what_the_module_does(name: str) 
     assert all(weight.data_ptr() in owned for weight in large if weight.dim() == 2 and weight.requires_grad)
 
 
-@pytest.mark.parametrize("name", sorted(set(WHOLE) - {"OneHot"}))  # which has no table that gradients could be taken at
+@pytest.mark.parametrize("name", sorted(set(WHOLE) - {"OneHot", "LookedUpInLoop"}))  # no table that is read at once
 def test_connectivity_is_that_of_the_modules_own_forward(name: str) -> None:
     model = made(WHOLE[name])
     adapted = rote.adapt(model, example=TOKENS)
@@ -420,3 +420,62 @@ def test_a_quantized_model_is_refused() -> None:
     model = nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))
     with pytest.raises(UsageError, match=r"'1' is quantized \(Linear\).* Load the model without quantization"):
         rote.adapt(torch.ao.quantization.quantize_dynamic(model, {nn.Linear}), example=TOKENS)
+
+
+class HalfCompiled(nn.Module):
+    """Has a part that torch.jit made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.rnn = nn.Embedding(WORDS, 4), nn.GRU(4, 4, batch_first=True)
+        self.out = torch.jit.script(nn.Linear(4, 3))
+
+    def forward(self, x: Tensor) -> Any:
+        return self.out(self.rnn(self.emb(x))[0])
+
+
+@pytest.mark.filterwarnings("ignore")  # torch deprecates its jit
+def test_what_torch_jit_has_made_is_not_followed() -> None:
+    with pytest.raises(UsageError, match=r"was made by torch.jit, and cannot be followed. Give the module"):
+        rote.adapt(torch.jit.script(nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))), example=TOKENS)
+    model = HalfCompiled()
+    adapted = rote.adapt(model, example=TOKENS)
+    assert isinstance(adapted, OwnForward)
+    torch.testing.assert_close(adapted(TOKENS), model(TOKENS))
+
+
+def test_tokens_that_there_is_no_row_for_are_told() -> None:
+    with pytest.raises(UsageError, match=r"failed on tokens up to 60 in 6 steps, since its tables have 11 rows"):
+        rote.adapt(made(Residual), example=TOKENS + 50)
+    adapted = rote.adapt(made(WHOLE["Positional"]), example=TOKENS)
+    with pytest.raises(UsageError, match=r"in 41 steps, since its tables have 11 and 40 rows"):
+        rote.trace(adapted, torch.ones(1, 41, dtype=torch.int64))
+
+
+def test_a_quantized_model_of_another_package_is_refused() -> None:
+    weight = type("Packed", (nn.Parameter,), {"__module__": "torchao.dtypes"})(torch.ones(3, 4))
+    model = nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))
+    model[1].weight = weight
+    with pytest.raises(UsageError, match=r"'1.weight' is quantized \(Packed\)"):
+        rote.adapt(model, example=TOKENS)
+    model = nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))
+    model.is_quantized = True
+    with pytest.raises(UsageError, match=r"^The model is quantized \(Sequential\)"):
+        rote.adapt(model, example=TOKENS)
+
+
+def test_a_sharded_model_is_refused() -> None:
+    """A weight of torch's own sharding, over one process."""
+    import torch.distributed as dist
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        model = nn.Sequential(nn.Embedding(WORDS, 4), nn.Linear(4, 3))
+        mesh = init_device_mesh("cpu", (1,))
+        model[1].weight = nn.Parameter(distribute_tensor(model[1].weight.detach(), mesh, [Shard(0)]))
+        with pytest.raises(UsageError, match=r"'1.weight' of 'model' is sharded over machines. Gather it first"):
+            rote.adapt(model, example=TOKENS)
+    finally:
+        dist.destroy_process_group()

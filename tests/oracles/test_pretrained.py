@@ -62,6 +62,80 @@ def test_subwords_show_their_spaces_and_know_where_words_begin() -> None:
     assert parts.begins == (True, False, True)
 
 
+def trained(model: Any, trainer: Any, split: Any, **options: Any) -> Any:
+    made = tokenizers.Tokenizer(model)
+    made.pre_tokenizer = split
+    made.train_from_iterator([READ, "a café, naïve"] * 3, trainer(special_tokens=["<unk>"], **options))
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>")
+
+
+READ = "the café is naïve"
+KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[int, ...]]] = {
+    "bytes": (
+        lambda: trained(
+            tokenizers.models.BPE(), tokenizers.trainers.BpeTrainer, tokenizers.pre_tokenizers.ByteLevel(False)
+        ),
+        ("the", " café", " is", " naïve"),
+        (0, 1, 2, 3),
+    ),
+    "words": (
+        lambda: trained(
+            tokenizers.models.WordLevel(unk_token="<unk>"), tokenizers.trainers.WordLevelTrainer,
+            tokenizers.pre_tokenizers.Whitespace(),
+        ),
+        ("the", "café", "is", "naïve"),
+        (0, 1, 2, 3),
+    ),
+    "characters": (
+        lambda: trained(
+            tokenizers.models.WordLevel(unk_token="<unk>"), tokenizers.trainers.WordLevelTrainer,
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex("."), "isolated"),
+        ),
+        tuple(READ),
+        (0,) * 3 + (1,) * 5 + (2,) * 3 + (3,) * 6,
+    ),
+    "pieces": (
+        lambda: trained(
+            tokenizers.models.Unigram(), tokenizers.trainers.UnigramTrainer, tokenizers.pre_tokenizers.Metaspace(),
+            vocab_size=18, unk_token="<unk>",
+        ),
+        (),
+        (),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_vocabulary_has_its_own_letters_and_words(kind: str) -> None:
+    make, symbols, words = KINDS[kind]
+    vocabulary = subwords_of(make())
+    read = vocabulary.encode(READ)
+    named = tuple(vocabulary[number] for number in read)
+    torch.manual_seed(0)
+    config = transformers.MambaConfig(vocab_size=len(vocabulary), hidden_size=8, num_hidden_layers=1, state_size=2)
+    reading = Reader.of(rote.adapt(transformers.MambaForCausalLM(config)), vocabulary).read(READ, 50)
+    assert reading.symbols == named
+    assert "".join(named).replace(" ", "") == READ.replace(" ", "")
+    if symbols:
+        assert (named, reading.words) == (symbols, words)
+    assert len(set(reading.words)) == 4
+
+
+def test_a_part_of_a_character_is_named_by_its_bytes() -> None:
+    found = Subwords(["Ġthe", "æĹ", "<|end|>", "日本"] + ["Ġa"] * 60, lambda text: [0])
+    assert found[:4] == (" the", "\\xe6\\x97", "<|end|>", "日本")
+    assert Subwords(["Ġunju", "Ċ", "ż", "a b"], lambda text: [0]) == ("Ġunju", "Ċ", "ż", "a b")  # letters of Maltese
+
+
+@pytest.mark.parametrize("kind", ["GPT2ForSequenceClassification", "BertForMaskedLM"])
+def test_a_model_of_another_task_is_not_taken_for_one_of_language(tmp_path: Path, kind: str) -> None:
+    sizes = {"vocab_size": 20, "hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}
+    config = getattr(transformers, f"{kind.split('For')[0]}Config")(**sizes)
+    getattr(transformers, kind)(config).save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match=rf"is a {kind}, which does not say the next token. Open it yourself: rote.ad"):
+        load_pretrained(tmp_path)
+
+
 def test_a_text_is_read_as_the_tokenizer_reads_it(folder: Path) -> None:
     found = load_pretrained(folder)
     assert found.vocabulary is not None

@@ -158,6 +158,21 @@ class CellLoop(nn.Module):
         return torch.stack(outputs, dim=1)
 
 
+class LookedUpInLoop(nn.Module):
+    """Looks up each token when its step comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb, self.cell, self.out = nn.Embedding(WORDS, 4), nn.LSTMCell(4, 5), nn.Linear(5, WORDS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        state, outputs = None, []
+        for t in range(x.size(1)):
+            state = self.cell(self.emb(x[:, t]), state)
+            outputs.append(self.out(state[0]).unsqueeze(1))
+        return torch.cat(outputs, dim=1)
+
+
 class WrittenLoop(nn.Module):
     """A GRU cell whose states are written into a tensor."""
 
@@ -406,7 +421,7 @@ WHOLE: dict[str, Callable[[], nn.Module]] = {
     for kind in (
         LanguageModel, Positional, Sinusoidal, Projected, Uneven, Residual, LearnedStart, CellLoop, WrittenLoop,
         MLPHead, LastState, LastStep, BothEnds, Pooled, MaskedMean, CNNLSTM, CausalConv, OneHot, Normed, OfCells,
-        PackedInside, MeanOfSteps, LastCounted, LastGathered,
+        PackedInside, MeanOfSteps, LastCounted, LastGathered, LookedUpInLoop,
     )
 }  # fmt: skip
 

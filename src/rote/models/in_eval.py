@@ -34,9 +34,14 @@ def _twin(module: Module, known: dict[int, nn.Module]) -> Module:
         if getattr(module, "max_norm", None) is not None:  # an embedding that changes its weights when they are read
             of["_parameters"] = {name: _copied(value) for name, value in module._parameters.items()}
         of["_modules"] = {
-            name: None if part is None else _twin(unwrapped(part), known) for name, part in module._modules.items()
+            name: None if part is None else _twin(_bare(part), known) for name, part in module._modules.items()
         }
     return cast(Module, known[id(module)])
+
+
+def _bare(part: nn.Module) -> nn.Module:
+    bare: nn.Module = part if isinstance(part, torch.jit.ScriptModule) else unwrapped(part)
+    return bare
 
 
 def _copied(value: Tensor | None) -> Tensor | None:

@@ -55,6 +55,7 @@ def load_pretrained(folder: Path | str) -> Pretrained:
         said = str(error).splitlines()
         raise UsageError(f"The model in {str(folder)!r} cannot be opened: {said[0] if said else error!r}") from error
     _refuse_drawn(folder, told)
+    _refuse_other_task(folder, model)
     if getattr(model.config, "rescale_every", 0):
         model.config.rescale_every = 0  # its weights are as they were saved: see rote.models.hub.rwkv
     vocabulary = _vocabulary(transformers, folder, here)
@@ -110,6 +111,16 @@ def _refuse_drawn(folder: Path, told: dict[str, Any]) -> None:
                 f"The model in {str(folder)!r} is not whole: {names[0]!r} {what}{more}. Save it again: "
                 "model.save_pretrained(folder)."
             )
+
+
+def _refuse_other_task(folder: Path, model: Any) -> None:
+    """A classifier, or what fills gaps, would be opened as if it said the next token."""
+    saved = [str(name) for name in model.config.architectures or ()]
+    if saved and type(model).__name__ not in saved and any("For" in name for name in saved):
+        raise UsageError(
+            f"The model in {str(folder)!r} is a {saved[0]}, which does not say the next token. Open it yourself: "
+            f"rote.adapt(transformers.{saved[0]}.from_pretrained(folder), example=tokens)."
+        )
 
 
 def _transformers() -> Any:

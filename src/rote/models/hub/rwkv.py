@@ -25,6 +25,11 @@ def rwkv(mixing: Any, model: Any) -> list[Cell] | None:
 def rescaling(model: Any) -> None:
     """The first call in eval mode divides weights of later blocks in place, which would change the user's model."""
     every = model.config.rescale_every
+    if 0 < every < len(model.blocks) and model.layers_are_rescaled:
+        raise UsageError(
+            f"RWKV has divided its weights in place when it was first called (rescale_every={every}). Load it again, "
+            "and set model.config.rescale_every = 0 before it is called: it is meant for half precision only."
+        )
     if 0 < every <= len(model.blocks):
         raise UsageError(
             f"RWKV divides its weights in place when it is first called (rescale_every={every}). Set "

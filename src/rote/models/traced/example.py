@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rote.cells.recurrent import mask_of
 from rote.errors import UsageError
 from rote.models.inputs import WHOLE
 from rote.models.padding import right_padded
@@ -24,6 +26,15 @@ class Example:
 
     inputs: Tensor  # tokens [batch, time] or vectors [batch, time, input]
     others: tuple[Any, ...] = ()
+    names: tuple[str, ...] = ()  # of the others, where they are given by name
+    mask: Tensor | None = None  # of tokens that a tokenizer has padded: which of them count
+
+    @property
+    def masked(self) -> Example:
+        """With the mask among the other arguments, for a module that would see the padding otherwise."""
+        if self.mask is None:
+            return self
+        return Example(self.inputs, (self.mask, *self.others), ("attention_mask", *self.names))
 
     @property
     def lengths(self) -> Tensor | None:
@@ -51,7 +62,7 @@ class Example:
             else:
                 rows = isinstance(one, Tensor) and one.dim() > 0 and len(one) == len(self.inputs)
                 others.append(one[order] if rows else one)
-        return Example(inputs, tuple(others))
+        return Example(inputs, tuple(others), self.names)
 
 
 def example_of(module: nn.Module, example: Any) -> Example:
@@ -66,16 +77,20 @@ def example_of(module: nn.Module, example: Any) -> Example:
         tokens = torch.randint(1 if count > 1 else 0, count, (BATCH, TIME), generator=torch.Generator().manual_seed(0))
         return Example(tokens.to(tables[0].weight.device))
     if isinstance(example, Mapping):
-        example = _encoded(example)
+        return _encoded(module, example)
     values = tuple(example) if isinstance(example, tuple | list) else (example,)
     if not values or not isinstance(values[0], Tensor):
         raise UsageError(
             f"'example' must be a tensor of inputs, or (inputs, lengths, ...): what your model is called with. "
             f"Got {type(example).__name__}."
         )
-    inputs = values[0].detach()
+    return Example(_checked(values[0], len(values)), values[1:])
+
+
+def _checked(inputs: Tensor, arguments: int) -> Tensor:
+    inputs = inputs.detach()
     wanted = 3 if inputs.is_floating_point() else 2
-    if inputs.dim() == wanted - 1 and len(values) == 1:
+    if inputs.dim() == wanted - 1 and arguments == 1:
         inputs = inputs[None]
     if inputs.dim() != wanted or inputs.dtype not in (*WHOLE, *ROUNDING) or not inputs.numel():
         raise UsageError(
@@ -87,18 +102,32 @@ def example_of(module: nn.Module, example: Any) -> Example:
             f"'example' must have at least {FEWEST} steps: on fewer nothing is seen of what is carried on. "
             f"Got {inputs.shape[1]}."
         )
-    return Example(inputs, values[1:])
+    return inputs
 
 
-def _encoded(example: Mapping[str, Any]) -> Any:
-    """The tokens of what a tokenizer gives, with their padding behind them: what is causal does not see it there."""
+def _encoded(module: nn.Module, example: Mapping[str, Any]) -> Example:
+    """What a tokenizer gives, with its padding behind the tokens: what is causal does not see it there. Whatever else
+    the module takes is given to it by name."""
     tokens, mask = example.get("input_ids"), example.get("attention_mask")
     if not isinstance(tokens, Tensor):
         raise UsageError(
             "'example' must have tokens as a tensor under 'input_ids', as tokenizer(texts, return_tensors=\"pt\") "
             f"gives them. Got {', '.join(map(str, example)) or 'nothing'}."
         )
-    return right_padded(tokens, mask)[0] if isinstance(mask, Tensor) else tokens
+    takes = inspect.signature(module.forward).parameters
+    others = {
+        name: one for name, one in example.items() if name in takes and name not in ("input_ids", "attention_mask")
+    }
+    if not isinstance(mask, Tensor) or bool(mask.all()):
+        return Example(_checked(tokens, 2), tuple(others.values()), tuple(others))
+    values = tuple(_moved(one, tokens, mask) for one in others.values())
+    moved, lengths = right_padded(tokens, mask)
+    counted = mask_of(lengths, tokens.shape[1]).to(mask)
+    return Example(_checked(moved, 2), values, tuple(others), counted if "attention_mask" in takes else None)
+
+
+def _moved(one: Any, tokens: Tensor, mask: Tensor) -> Any:
+    return right_padded(one, mask)[0] if isinstance(one, Tensor) and one.shape[:2] == tokens.shape else one
 
 
 def plain_rows(given: Example) -> Example:

@@ -22,9 +22,10 @@ class Unclear(Exception):  # noqa: N818 it is no error of the user's
 
 @dataclass(frozen=True)
 class Tokens:
-    """The numbers of the tokens."""
+    """The numbers of the tokens, at every step or at one."""
 
     axes: Axes
+    time: int | None = None
 
 
 @dataclass(frozen=True)

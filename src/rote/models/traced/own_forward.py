@@ -17,6 +17,7 @@ from rote.cells.recurrent import unroll
 from rote.errors import UsageError
 from rote.models.architecture import Capability
 from rote.models.calling import tensor_of
+from rote.models.traced.meaning import At, Series
 from rote.models.traced.recorder import Followed, Ran, follow
 
 if TYPE_CHECKING:
@@ -127,11 +128,12 @@ def _equal(one: Any, two: Any) -> bool:
 
 
 def _looked_up(module: nn.Module, followed: Followed) -> nn.Module | None:
-    """The module whose table the tokens were looked up in."""
-    options = followed.scene.embedding
-    if options is None:
-        return None
-    return next((part for part in module.modules() if getattr(part, "weight", None) is options["weight"]), None)
+    """The module that looked the tokens up: of several with the same table, the one that was called."""
+    scene = followed.scene
+    for visit in followed.visits:
+        if isinstance(visit.meaning, Series | At) and visit.meaning.node is scene.leaf and scene.embedding is not None:
+            return module.get_submodule(visit.name)
+    return None
 
 
 @torch.no_grad()

@@ -109,7 +109,7 @@ def above(scene: Scene, found: Tensor, given: Any, other: Any) -> Any:
 
 def _mask(scene: Scene, given: Any, other: Any, padding: Iterable[Any]) -> Mask:
     """Which tokens are others than those of ``padding``, or are those."""
-    if not isinstance(given, Tokens) or not isinstance(other, int | float):
+    if not isinstance(given, Tokens) or given.time is not None or not isinstance(other, int | float):
         raise Unclear("a comparison of values")
     scene.padding |= {int(token) for token in padding}
     return Mask(given.axes)

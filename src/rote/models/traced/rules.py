@@ -109,15 +109,16 @@ def embedding(
     if not isinstance(tokens, Tokens):
         raise Unclear("a look-up of something that is not the tokens")
     options = {"weight": weight, "padding_idx": padding_idx, "max_norm": max_norm, "norm_type": norm_type}
-    return _leaf(scene, options, weight.shape[1], (*tokens.axes, "F"))
+    return _leaf(scene, options, weight.shape[1], tokens)
 
 
-def _leaf(scene: Scene, options: dict[str, Any], size: int, axes: tuple[str, ...]) -> Any:
+def _leaf(scene: Scene, options: dict[str, Any], size: int, tokens: Tokens) -> Any:
     if scene.embedding is not None and scene.embedding["weight"] is not options["weight"]:
         raise Unclear("tokens that are looked up in two tables")
     if scene.leaf is None:
         scene.leaf, scene.embedding = scene.node("input", (), size), options
-    return Series(scene.leaf, axes)
+    axes = (*tokens.axes, "F")
+    return Series(scene.leaf, axes) if tokens.time is None else At(scene.leaf, tokens.time, axes)
 
 
 @rule("one_hot")
@@ -130,7 +131,7 @@ def one_hot(scene: Scene, found: Tensor, tokens: Any, num_classes: int = -1) -> 
         scene,
         {"weight": table, "padding_idx": None, "max_norm": None, "norm_type": 2.0},
         num_classes,
-        (*tokens.axes, "F"),
+        tokens,
     )
 
 

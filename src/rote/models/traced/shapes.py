@@ -200,17 +200,21 @@ def _one_axis(scene: Scene, value: Any, label: str, part: Any) -> tuple[Any, lis
             return value, [label]
         if label == "F" and step == 1:
             return piece(scene, value, start, stop - start), ["F"]
-        if label == "T" and stop - start == 1 and isinstance(value, Series):
-            return At(value.node, start, ()), ["1"]
+        if label == "T" and stop - start == 1 and isinstance(value, Series | Tokens):
+            return at_step(value, start), ["1"]
         raise Unclear("some of the steps" if "T" in label else "a part of an axis")
     at = int(part) % size
     if label == "1":
         return value, []
-    if label == "T" and isinstance(value, Series):
-        return At(value.node, at, ()), []
+    if label == "T" and isinstance(value, Series | Tokens):
+        return at_step(value, at), []
     if label == "F" and isinstance(value, Series | At):
         return piece(scene, value, at, 1), []
     raise Unclear("one of the sequences" if label == "B" else "an index")
+
+
+def at_step(value: Series | Tokens, time: int) -> At | Tokens:
+    return Tokens((), time) if isinstance(value, Tokens) else At(value.node, time, ())
 
 
 def _of_several(value: Several, part: Any) -> Several:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ from rote.models.traced.own_forward import OwnForward
 from rote.models.traced.recorder import Followed, follow
 
 Call = Callable[..., Any]
+QUANTIZING = ("bitsandbytes", "torchao", "hqq", "gptqmodel", "auto_gptq", "awq", "aqlm", "eetq", "compressed_tensors",
+              "optimum")  # fmt: skip
 ROUNDED = 32.0  # times the rounding of a number, by which inputs are changed to see how much that moves the outputs
 LONGER, PADDED = 2, 3  # numbers of examples; over many steps rounding may grow to anything
 MOST = 50.0  # times the difference that is allowed without that look
@@ -32,11 +35,11 @@ MOST = 50.0  # times the difference that is allowed without that look
 
 def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedModel | OwnForward:
     """``model`` in stages if it can be taken apart; else as what can be looked at through its own forward."""
-    module = unwrapped(model)
+    module = model if isinstance(model, torch.jit.ScriptModule) else unwrapped(model)
     refuse_unfit(module)
-    given = example_of(module, example)
+    given = example if isinstance(example, Example) else example_of(module, example)
     like = _like(module, given.inputs)
-    run = call or _calling(module)
+    run = call or _calling(module, given.names)
 
     def followed(batch: Example) -> Followed:
         with torch.inference_mode(False), left_alone(run, batch.inputs.device):
@@ -46,19 +49,26 @@ def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedMode
     try:
         parts = build(first)
     except Unclear as reason:
+        if given.mask is not None:
+            given = given.masked
+            run = call or _calling(module, given.names)
+            first = followed(given)
         return OwnForward(module, run, given, first, str(reason))
     positions = None
     if first.scene.positions is not None:
         positions = _positions(followed, given)
     made = TracedModel(parts, positions).train(module.training)
     _verify(made, module, given, run, first, followed)
-    made.follow(Source(module, lambda: adapt_whole(module, (given.inputs, *given.others), run)))
+    made.follow(Source(module, lambda: adapt_whole(module, given, call)))
     return made
 
 
-def _calling(module: nn.Module) -> Call:
-    """As a function of its arguments; a cache that Hugging Face's modules would fill is of no use here."""
+def _calling(module: nn.Module, names: Sequence[str]) -> Call:
+    """As a function of its arguments, with these names or none; a cache that Hugging Face's modules would fill is of no
+    use here."""
     options = {"use_cache": False} if "use_cache" in inspect.signature(module.forward).parameters else {}
+    if names:
+        return lambda twin, inputs, *others: twin(inputs, **dict(zip(names, others, strict=True)), **options)
     return lambda twin, inputs, *others: twin(inputs, *others, **options)
 
 
@@ -69,21 +79,38 @@ def refuse_unfit(module: Any) -> None:
             f"'model' must be an nn.Module. Got {type(module).__name__}. Of a function rote.connectivity(function, "
             "tokens, embedding=...) shows what its outputs depend on."
         )
+    if isinstance(module, torch.jit.ScriptModule):
+        raise UsageError(
+            "'model' was made by torch.jit, and cannot be followed. Give the module that it was made from."
+        )
     for name, weight in (*module.named_parameters(), *module.named_buffers()):
         if weight.is_meta:
             raise UsageError(
                 f"{name!r} of 'model' is on the meta device: it has no values. Load the weights first, as with "
                 "load_state_dict(..., assign=True)."
             )
-        if type(weight).__name__ == "DTensor" or getattr(weight, "is_sharded", False):
+        if type(weight).__name__ == "DTensor" or getattr(weight, "is_sharded", False) or hasattr(weight, "ds_id"):
             raise UsageError(f"{name!r} of 'model' is sharded over machines. Gather it first: weight.full_tensor().")
+        if _package(weight) in QUANTIZING:
+            raise UsageError(_quantized(name, weight))
     refuse_traps(module)
+    if getattr(module, "is_quantized", False) is True:  # as Hugging Face says it
+        raise UsageError(_quantized("", module))
     for name, part in module.named_modules():
-        if "quantized" in type(part).__module__ or type(part).__module__.split(".")[0] in ("bitsandbytes", "torchao"):
-            raise UsageError(
-                f"{name or 'The model'!r} is quantized ({type(part).__name__}): there are no gradients through it. "
-                "Load the model without quantization."
-            )
+        if "quantized" in type(part).__module__ or _package(part) in QUANTIZING:
+            raise UsageError(_quantized(name, part))
+
+
+def _package(one: Any) -> str:
+    return type(one).__module__.split(".")[0]
+
+
+def _quantized(name: str, one: Any) -> str:
+    what = repr(name) if name else "The model"
+    return (
+        f"{what} is quantized ({type(one).__name__}): there are no gradients through it. Load the model without "
+        "quantization."
+    )
 
 
 def _like(module: nn.Module, inputs: Tensor) -> Tensor:
@@ -106,6 +133,13 @@ def _followed(module: nn.Module, batch: Example, run: Call, like: Tensor) -> Fol
 def _failed(module: nn.Module, batch: Example, error: Exception) -> UsageError:
     said = str(error).splitlines()
     takes = list(inspect.signature(module.forward).parameters)
+    rows = sorted({part.num_embeddings for part in module.modules() if isinstance(part, nn.Embedding)})
+    if "index out of range in self" in said and rows:  # as a table says it
+        most, steps = int(batch.inputs.max()), batch.inputs.shape[1]
+        return UsageError(
+            f"'model' ({type(module).__name__}) failed on tokens up to {most} in {steps} steps, since its tables have "
+            f"{' and '.join(map(str, rows))} rows. Give tokens, and no more steps, that there are rows for."
+        )
     return UsageError(
         f"'model' ({type(module).__name__}) failed on inputs {tuple(batch.inputs.shape)}: {type(error).__name__}: "
         f"{said[0] if said else ''} Its forward takes {', '.join(takes) or 'nothing'}: give all of them, "
@@ -118,7 +152,7 @@ def _positions(followed: Callable[[Example], Followed], given: Example) -> Calla
 
     def positions(time: int) -> Tensor:
         steps = torch.arange(max(time, 2)) % given.inputs.shape[1]  # of one step alone it could be any constant
-        longer = Example(given.inputs[:, steps], given.others)
+        longer = replace(given, inputs=given.inputs[:, steps])
         found = followed(plain_rows(longer)).scene.positions
         assert found is not None
         return found[:time]
@@ -169,14 +203,14 @@ def _others_like(given: Example, padding: frozenset[int]) -> list[Example]:
     if padding:
         counted = counted_steps(given.inputs, padding)
         places = torch.arange(time, device=counted.device) % counted.clamp(min=1)[:, None]
-        plain = Example(given.inputs.gather(1, places), given.others)
-    turned = Example(plain.inputs.flip(1), given.others)
-    longer = Example(plain.inputs[:, torch.arange(2 * time) % time], given.others)
+        plain = replace(given, inputs=given.inputs.gather(1, places))
+    turned = replace(given, inputs=plain.inputs.flip(1))
+    longer = replace(given, inputs=plain.inputs[:, torch.arange(2 * time) % time])
     made = [turned.rows(rows.flip(0), time - 1), longer.rows(rows, 2 * time)]
     if padding:
         padded = plain.rows(torch.arange(max(2, batch)) % batch, time)
         ends = (time - torch.arange(len(padded.inputs), device=given.inputs.device)).clamp(min=1)
-        made.append(Example(padded.inputs.masked_fill(~mask_of(ends, time), min(padding)), padded.others))
+        made.append(replace(padded, inputs=padded.inputs.masked_fill(~mask_of(ends, time), min(padding))))
     return made
 
 
