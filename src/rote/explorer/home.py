@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -15,14 +16,23 @@ router = APIRouter(prefix="/api/home", tags=["home"])
 @router.get("/claims")
 def claims(request: Request) -> dict[str, Any]:
     """How every claim came out, source by source: the ledger without its evidence."""
-    return workbench(request).compute(_outcomes, workbench(request).store)
+    return workbench(request).compute(outcomes, workbench(request).store)
 
 
-def _outcomes(store: Store) -> dict[str, Any]:
-    from rote.explorer.ledger import judged
+def outcomes(store: Store) -> dict[str, Any]:
+    """Judged again only when a run of the store has changed."""
+    from rote.explorer.ledger import state_of
 
-    found = judged(store)
-    outcomes: dict[str, list[str]] = {source["name"]: [] for source in found["sources"]}
-    for claim in found["claims"]:
-        outcomes[claim["source"]].append(claim["verdict"])
-    return {"summary": found["summary"], "outcomes": outcomes}
+    return _outcomes(store.root, state_of(store))
+
+
+@functools.lru_cache(maxsize=4)
+def _outcomes(root: Any, state: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    from rote.laboratory import ledger
+    from rote.laboratory.tally import summary
+
+    entries = ledger(Store(root))
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        found.setdefault(entry.claim.source, []).append(entry.outcome)
+    return {"summary": summary(entries), "outcomes": found}

@@ -25,9 +25,13 @@ def ledger(request: Request) -> dict[str, Any]:
 
 def judged(store: Store) -> dict[str, Any]:
     """The verdicts; judged again only when a run of the store has changed."""
-    state = tuple((row.folder, row.stamp) for row in store.runs() if row.part == STUDY)
     with _ONE:  # a second request waits for the first one's verdicts
-        return _judged(store.root, state)
+        return _judged(store.root, state_of(store))
+
+
+def state_of(store: Store) -> tuple[tuple[str, str], ...]:
+    """What the verdicts of a store depend on."""
+    return tuple((row.folder, row.stamp) for row in store.runs() if row.part == STUDY)
 
 
 @functools.lru_cache(maxsize=4)

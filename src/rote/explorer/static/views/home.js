@@ -18,6 +18,7 @@ export const view = {
   mount(root, context) {
     let playing = !calm.matches;
     let cards = [];
+    let gone = false; // another view is open
     const hero = heroFigure(context, {});
     const called = (one) => (context.api.recorded ? one.title : h("a", { href: link(one.name, {}) }, one.title));
     const button = h("button", { type: "button", class: "quiet", onclick: () => play(!playing) });
@@ -47,6 +48,7 @@ export const view = {
     // One after the other: the pointer on the first figure must not wait for the last.
     async function fetchPictures() {
       for (const one of cards) {
+        if (gone) return;
         one.picture = await PICTURES[one.name](context.api);
         fill(one.place, one.picture.element);
         draw(one, playing ? 0 : one.picture.frames - 1);
@@ -87,6 +89,7 @@ export const view = {
     start().catch(context.fail);
     return {
       unmount() {
+        gone = true;
         clearInterval(timer);
         calm.removeEventListener("change", quieted);
         themed();
