@@ -11,7 +11,7 @@ from rote.store import Table
 
 AS_PUBLISHED = "as published"  # how a source measured, in a table that measures in several ways
 OWN_DASHES = ("memorization-accuracy",)  # figures that tell other things by dashes: six networks would look alike
-NOTE = "With them what the source published."
+NOTE = "What is called published is the source's own."
 
 
 def laid_over(sections: Sequence[Section]) -> list[Section]:
