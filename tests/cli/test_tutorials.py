@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 import run_markdown
 from command_line import script
+
+sys.path.append(str(Path(__file__).parents[2] / "docs"))
+from tutorial_pictures import IMAGES, shown_by
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.md"))
@@ -23,6 +27,18 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 def test_a_tutorial_runs_and_prints_what_it_says(tutorial: Path, tmp_path: Path) -> None:
     answer = script(RUNNER, run_markdown.__file__, tutorial, cwd=tmp_path)
     assert answer.code == 0, f"{answer.out}\n{answer.err}"
+    pictures = shown_by(tutorial)
+    assert pictures
+    for name in pictures:  # run `python docs/tutorial_pictures.py` when it fails
+        kept, now = (folder.joinpath(name).read_text(encoding="utf-8") for folder in (IMAGES, tmp_path))
+        assert words(kept) == words(now)
+        assert len(kept) == pytest.approx(len(now), rel=0.2)
+
+
+def words(picture: str) -> list[str]:
+    """What is written in it; numbers may differ from machine to machine."""
+    found = [re.sub(r"[-\u2212]?\d[\d.e+-]*", "0", text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", picture)]
+    return sorted(set(found))
 
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=[path.stem for path in TUTORIALS])
