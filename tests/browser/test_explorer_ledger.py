@@ -219,6 +219,7 @@ def test_settings_that_were_tried_are_lines_over_parallel_axes(swept: Explorer, 
     named = page.locator(".chart-legend li").all_inner_texts()
     assert "plane training, hidden 2, learning_rate 0.01" in named
     assert len(set(named)) == 6  # each is told from the others
+    assert_accessible(page)
     plot.press("Enter")  # it is compared no longer
     expect(page.locator("tr.chosen")).to_have_count(5)
     expect(page.locator(".tried.compared")).to_have_count(5)
