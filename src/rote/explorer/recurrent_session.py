@@ -28,7 +28,7 @@ from rote.models.sequence import linear_of
 
 READOUT = ("readout.weight", "readout.bias")
 SHOWN_UNITS = 64  # of each state and gate
-CHAINED = 128  # units of all states together up to which Jacobians are multiplied at every frame
+CHAINED = 40 * 64**2  # numbers of all step Jacobians together up to which they are multiplied at every frame
 
 
 class RecurrentSession:
@@ -162,7 +162,7 @@ class RecurrentSession:
         found = trace(model, vectors)
         chances = found.logits[0].softmax(-1)
         target = int(targets[at]) if targets[at] != NOT_ASKED else int(chances[at].argmax())
-        small = sum(self.cell.state_sizes) <= CHAINED
+        small = (at + 1) * sum(self.cell.state_sizes) ** 2 <= CHAINED
         flow = gradient_flow(model, vectors, at, targets=torch.tensor([target]), jacobians=small)
         return {
             "network": place, "item": item, "at": at, "target": target, "units": self.settings.units,

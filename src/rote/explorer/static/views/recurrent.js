@@ -150,7 +150,7 @@ export const view = {
         inside.draw(open.task, frame.inside);
         const first = frame.inside.gradient[0];
         const last = frame.inside.gradient.at(-1);
-        reach.textContent = `Loss at step ${frame.inside.at + 1}, answer ${open.task.answers[frame.inside.target]}: over ${frame.inside.at} steps the gradient goes from ${number(last, 2)} to ${number(first, 2)}${last ? ` (${number(first / last, 2)} of it)` : ""}.${frame.inside.products ? "" : " The states of this cell are too many for their Jacobians to be multiplied at every frame."}`;
+        reach.textContent = `Loss at step ${frame.inside.at + 1}, answer ${open.task.answers[frame.inside.target]}: over ${frame.inside.at} steps the gradient goes from ${number(last, 2)} to ${number(first, 2)}${last ? ` (${number(first / last, 2)} of it)` : ""}.${frame.inside.products ? "" : " The states are too many, over so many steps, for their Jacobians to be multiplied at every frame: choose an earlier step, or fewer units."}`;
       }
       note.hidden = !open.changes.length;
       if (open.changes.length) note.textContent = `The learning rate was changed on the way, first at step ${open.changes[0]}. Reset to run the present one from the start.`;
