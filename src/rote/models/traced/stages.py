@@ -19,7 +19,7 @@ from rote.cells.arithmetic import Arithmetic, Plain, V
 from rote.cells.cell import Cell
 from rote.cells.fused import State
 from rote.cells.over_time import ended, hidden_over_time
-from rote.cells.recurrent import Recurrent
+from rote.cells.recurrent import Recurrent, unroll
 from rote.errors import UsageError
 from rote.models.traced.graph import Node, bases_of, compute, memories_of, steps_of
 from rote.models.traced.memories import Growing
@@ -157,15 +157,19 @@ class Stage(Cell):
     def over_time(
         self, a: Plain, projected: Tensor, start: tuple[Tensor, ...], mask: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-        """All else acts on each step by itself; where the memory can go over all steps at once, so can the stage."""
-        if self.inner is None or self.inner.recurrent_matrix or projected.dim() != 3:
+        """All else acts on each step by itself, so that the memory alone goes step by step, if it has to."""
+        if self.inner is None or projected.dim() != 3 or (self.inner.recurrent_matrix and type(a) is not Plain):
             return None
         given, *values = self.program.run(a, a.scale(projected, self.ones))
         before = (start[0][..., : self.own_size], *start[1:])
-        found = hidden_over_time(self.inner, a, self.inner.enter(a, given), before, mask)
-        if found is None:
-            return None
-        own, (_, *ends) = found
+        if self.inner.recurrent_matrix:
+            run = unroll(self.inner, given, before, mask)
+            own, (_, *ends) = run.states["hidden"], run.final
+        else:
+            found = hidden_over_time(self.inner, a, self.inner.enter(a, given), before, mask)
+            if found is None:
+                return None
+            own, (_, *ends) = found
         passed = [_cut(a, value, wire) for value, wire in zip(values, self.passed, strict=True)]
         hidden = a.join([own, *passed, *([own.new_zeros(self._padded)] if self._padded else [])])
         shown, (last,) = ended([hidden], mask, start[:1])
