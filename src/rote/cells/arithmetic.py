@@ -248,6 +248,22 @@ class Arithmetic(Protocol[V]):
         return self.product(self.arrange(inverse, repeated(size)), value)
 
 
+class Readings(Protocol):
+    """What each step finds in a memory of earlier ones: what that was made from, by what it is asked, and gradients."""
+
+    @property
+    def given(self) -> Sequence[Tensor | None]:
+        """[batch, time, unit] each."""
+
+    @property
+    def queries(self) -> Tensor:
+        """[batch, time, unit]."""
+
+    def gradients(self, own: Tensor, first: int) -> tuple[Sequence[Tensor], Tensor]:
+        """Of all that was given [row, batch, time, unit], and of each row's query [row, batch, unit], from those of
+        what was found [row, batch, unit] by outputs at ``first`` and the steps that follow."""
+
+
 class Plain(Arithmetic[Tensor]):
     """Ordinary tensors. ``gates`` holds the gates of the last step."""
 
@@ -293,6 +309,10 @@ class Plain(Arithmetic[Tensor]):
 
     def gate(self, name: str, value: Tensor) -> Tensor:
         self.gates[name] = value
+        return value
+
+    def reading(self, value: Tensor, readings: Readings) -> Tensor:
+        """Mark what all steps at once have read of a memory, for gradients of many outputs."""
         return value
 
 

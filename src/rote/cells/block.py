@@ -92,6 +92,12 @@ class Block(Cell):
     def state_sizes(self) -> tuple[int, ...]:
         return self.hidden_size, *self.__dict__["_inner"].state_sizes, *(self.hidden_size,) * (max(self.conv, 1) - 1)
 
+    @property
+    def direct_steps(self) -> int | None:
+        """Those of the mixer, behind the convolution, and the step itself."""
+        inner: int | None = self.__dict__["_inner"].direct_steps
+        return None if inner is None else inner + max(self.conv, 1) - 1
+
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         template: Cell = self.__dict__["_inner"]
         units, given, biased = self.hidden_size, template.output_size, self.norm == "layer"

@@ -84,6 +84,8 @@ class Cell(nn.Module, ABC):
         own = [parameter for parameter in _parameters(Cell.__init__) if parameter.name != "options"]
         options = [option.replace(kind=option.KEYWORD_ONLY) for option in _parameters(cls.configure)]
         cls.__signature__ = inspect.Signature([*own, *options])
+        if "step" in vars(cls) and "direct_steps" not in vars(cls):  # that of another step says nothing of this one
+            cls.direct_steps = Cell.direct_steps  # type: ignore[method-assign]
 
     def __init__(
         self,
@@ -141,6 +143,13 @@ class Cell(nn.Module, ABC):
     def output_size(self) -> int:
         """Units of the first state: what the cell gives to the layer above and to its own next step."""
         return self.state_sizes[0]
+
+    @property
+    def direct_steps(self) -> int | None:
+        """How many steps, its own and the last before it, the output of a step depends on beside what it reads of one
+        memory (``a.read``); what it asks the memory with is among them. None if that is not known, or if what a step
+        has read goes on to later ones by another way."""
+        return None
 
     @property
     def rows(self) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from rote.cells.arithmetic import V
 
@@ -50,26 +49,43 @@ class _Convolved(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None]:
         begin, series, weight = ctx.saved_tensors
-        of_total, time = gradients[0], series.shape[-2]
-        of_begin, of_series = of_total.new_empty(begin.shape), of_total.new_empty(series.shape)
-        of_weight = []
-        for kernels, *row in _rows(weight, begin, series, of_total, of_begin, of_series):
-            back, early, late = row[2:]
-            of_read = pad(back * kernels[0], (0, 0, 0, len(kernels) - 1))
-            for place, kernel in enumerate(kernels[1:], start=1):
-                of_read[place : place + time] += back * kernel  # addcmul_ has no rule for many gradients
-            early.copy_(of_read[: len(early)])
-            late.copy_(of_read[len(early) :])
-            if ctx.needs_input_grad[2]:
-                read = torch.cat(row[:2])
-                seen = [(read[place : place + time] * back).sum(0) for place in range(len(kernels))]
-                of_weight.append(torch.stack(seen, -1))
-        if not of_weight:
+        of_begin, of_series = _back(gradients[0], weight)
+        if not ctx.needs_input_grad[2]:
             return of_begin, of_series, None
+        time, of_weight = series.shape[-2], []
+        for _, *row, back in _rows(weight, begin, series, gradients[0]):
+            read = torch.cat(row)
+            seen = [(read[place : place + time] * back).sum(0) for place in range(weight.shape[-1])]
+            of_weight.append(torch.stack(seen, -1))
         return of_begin, of_series, torch.stack(of_weight).view(*series.shape[:-2], *of_weight[0].shape).sum(-3)
 
 
+class _Back(torch.autograd.Function):
+    """The gradients of what was read, for one gradient of the sums, or with vmap for many."""
+
+    @staticmethod
+    def forward(of_total: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        (*lead, time, units), early = of_total.shape, weight.shape[-1] - 1
+        of_read = of_total.new_empty(*lead, early + time, units)
+        for kernels, back, read in _rows(weight, of_total, of_read):
+            torch.mul(back, kernels[0], out=read[:time])
+            read[time:] = 0
+            for place, kernel in enumerate(kernels[1:], start=1):
+                read[place : place + time] += back * kernel
+        return of_read[..., :early, :], of_read[..., early:, :]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], of_total: Tensor, weight: Tensor) -> tuple[Any, Any]:
+        rows = of_total.movedim(in_dims[0] or 0, 0)
+        return _back(rows, weight.expand(len(rows), *weight.shape)), (0, 0)
+
+
 _convolved: Callable[[Tensor, Tensor, Tensor], Tensor] = _Convolved.apply
+_back: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = _Back.apply
 
 
 def _rows(weight: Tensor, *values: Tensor) -> Iterator[tuple[Any, ...]]:

@@ -52,6 +52,10 @@ class DeltaCell(Cell):
     def state_sizes(self) -> tuple[int, ...]:
         return self.hidden_size, self.matrices.size, *(3 * self.hidden_size,) * (self.width - 1)
 
+    @property
+    def direct_steps(self) -> int:
+        return self.width
+
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         return {
             "weight_ih": (sum(self.row_sizes), self.input_size),

@@ -46,6 +46,10 @@ class LinearAttentionCell(Cell):
     def state_sizes(self) -> tuple[int, ...]:
         return self.hidden_size, self.matrices.size
 
+    @property
+    def direct_steps(self) -> int:
+        return 1
+
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         return {
             "weight_ih": (self.rows, self.input_size),

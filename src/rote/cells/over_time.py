@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, Plain, check_elementwise
+from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, Plain, Readings, check_elementwise
 from rote.cells.cell import Cell
 from rote.cells.convolution import convolved
 from rote.cells.matrix_memory import write_over_time
+from rote.cells.readings import Lanes, OfCorrected, OfReplaced, OfWritten
 from rote.cells.replaced_memory import replace_over_time
 from rote.cells.scan import scan
 from rote.cells.series import LOST, Highest, Memory, Number, Series, Written, absent, multiplied, old_state, tensor
@@ -112,7 +113,12 @@ class OverTime(Arithmetic[Series]):
         start = self.starts[state]
         k, v = (self.apart(tensor(value), start) for value in (rows, columns))
         a, b = (None if value is None else self.apart(tensor(value), start) for value in (kept, share))
-        return Memory(0.0, lost=True, state=state, chunks=write_over_time(a, k, v, b, start, shape))
+        chunks, lanes = write_over_time(a, k, v, b, start, shape), Lanes(shape, start)
+
+        def readings(q: Tensor) -> Readings:
+            return OfWritten(a, k, v, q, lanes) if b is None else OfCorrected(a, k, v, b, q, lanes)
+
+        return Memory(0.0, lost=True, state=state, chunks=chunks, readings=readings)
 
     def replace(
         self,
@@ -130,13 +136,17 @@ class OverTime(Arithmetic[Series]):
             w, n, g, k, v = (self.apart(tensor(value), start) for value in values)
             chunks = replace_over_time(w, n, g, k, v, start, shape)
             if chunks is not None:
-                return Memory(0.0, lost=True, state=state, chunks=chunks)
+                lanes = Lanes(shape, start)
+                return Memory(
+                    0.0, lost=True, state=state, chunks=chunks, readings=lambda q: OfReplaced(w, n, g, k, v, q, lanes)
+                )
         return super().replace(memory, kept, place, share, rows, columns, shape)
 
     def read(self, rows: Series, memory: Series, shape: Matrices) -> Series:
-        if not isinstance(memory, Memory) or not rows.known or memory.chunks is None:
+        if not isinstance(memory, Memory) or not rows.known or memory.chunks is None or memory.readings is None:
             return super().read(rows, memory, shape)
-        return Series(self._flat(memory.chunks.read(self.apart(tensor(rows), self.starts[memory.state]))))
+        queries = self.apart(tensor(rows), self.starts[memory.state])
+        return Series(self._flat(self.plain.reading(memory.chunks.read(queries), memory.readings(queries))))
 
     def settle(self, value: Series) -> Series:
         if value.lost or len(value.slopes) != 1:

@@ -190,11 +190,11 @@ def _hidden(cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, rever
 
 
 def read_over_time(
-    cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool
+    cell: Cell, inputs: Tensor, state: State, mask: Tensor | None, reverse: bool, a: Plain | None = None
 ) -> tuple[Tensor, State] | None:
     """What a cell gives at every step and its states at the end; None if it has to go step by step."""
     read = turned(inputs, mask) if reverse else inputs
-    found = hidden_over_time(cell, Plain(), cell.project(read), state, mask)
+    found = hidden_over_time(cell, a or Plain(), cell.project(read), state, mask)
     if found is None or not reverse:
         return found
     return turned(found[0], mask), found[1]

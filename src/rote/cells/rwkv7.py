@@ -75,6 +75,10 @@ class RWKV7Cell(Cell):
     def state_sizes(self) -> tuple[int, ...]:
         return self.hidden_size, self.matrices.size, self.input_size
 
+    @property
+    def direct_steps(self) -> int:
+        return 2
+
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         units, given, rank = self.hidden_size, self.input_size, self.rank
         of_units = ("bias_decay", "bias_rate", "removal", "replacement", "bonus", "norm_weight", "norm_bias")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from rote.cells.arithmetic import NoTensor
+from rote.cells.arithmetic import NoTensor, Readings
 from rote.cells.matrix_memory import Chunks
 from rote.cells.replaced_memory import Replaced
 
@@ -56,6 +57,7 @@ class Memory(Series):
 
     state: int = 0
     chunks: Written | None = None
+    readings: Callable[[Tensor], Readings] | None = None  # by queries
 
 
 @dataclass

@@ -64,6 +64,10 @@ class SSDCell(Cell):
     def state_sizes(self) -> tuple[int, ...]:
         return self.hidden_size, self.matrices.size, *(self.convolved_size,) * (self.width - 1)
 
+    @property
+    def direct_steps(self) -> int:
+        return self.width
+
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         rows = self.inner + self.convolved_size + self.heads
         return {
