@@ -43,6 +43,22 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
     assert (folder / "mine.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.parametrize(("kind", "make"), [("seq2seq", "make_pair"), ("classifier", "make_bag")])
+def test_an_encoder_decoder_and_a_classifier_get_a_profile_too(call, folder, kind, make):
+    words = ("--import", TINY, "--tasks", "tiny", "--seeds", 2, "--minutes", 1, "--json", "--out", "other.html")
+    answer = call("examine", f"{TINY}:{make}", *words, "--kind", kind)
+    assert answer.code == 0, answer.err
+    plain = json.loads(answer.out)
+    assert plain["model"]["name"] == f"tiny_battery:{make} ({kind})"
+    assert plain["plan"]["kind"] == kind
+    assert [run["known"] for run in plain["tasks"]["tiny"]["runs"]] == [1.0, 1.0]
+    page = (folder / "other.html").read_text()
+    assert f"Does tiny_battery:{make} ({kind}) compose?" in page
+    assert "Only tasks whose items are the same: lstm was asked as a model of tokens" in page
+    records = [path.read_text() for path in (folder / "rote-store" / "runs" / "examination").glob("*/record.json")]
+    assert sum(f'"kind": "{kind}"' in record for record in records) >= 2  # the trainings
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -53,6 +69,8 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
         (("lstm", "--out", "x.doc"), "'--out' must end in"),
         (("lstm", "--badge", "x.png"), "'--badge' must end in .svg"),
         (("lstm", "--badge", "gone/x.svg"), "The folder gone of '--badge' does not exist"),
+        (("lstm", "--kind", "classifier", "--tasks", "count"), "a classifier gives one symbol"),
+        (("lstm", "--out", "gone/x.html"), "The folder gone of '--out' does not exist"),
         (("gone.py:make",), "gone.py, which does not exist"),
         (("lstm", "--against", "xlstmm"), "Unknown learner 'xlstmm'"),
         (("lstm", "--pairs", "x.tsv"), "'--pairs' goes with --language-model"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from rote.examination import BatteryTask, Drawn, Items, battery
@@ -56,3 +57,39 @@ class Mine(nn.Module):
 
 def make(vocabulary_size: int) -> nn.Module:
     return Mine(vocabulary_size)
+
+
+class Pair(nn.Module):
+    """Reads the source, then the answers so far; 0 fills the source up."""
+
+    def __init__(self, source: int, target: int) -> None:
+        super().__init__()
+        self.source, self.target = nn.Embedding(source, 24, padding_idx=0), nn.Embedding(target, 24)
+        self.decoder, self.readout = nn.GRU(24, 24, batch_first=True), nn.Linear(24, target)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        read = self.source(source).sum(1)
+        logits: Tensor = self.readout(self.decoder(self.target(target), read[None])[0])
+        return logits
+
+
+def make_pair(source: int, target: int) -> nn.Module:
+    return Pair(source, target)
+
+
+class Bag(nn.Module):
+    """The symbols in any order, those behind the lengths left out."""
+
+    def __init__(self, symbols: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(symbols, 24)
+        self.readout = nn.Sequential(nn.Linear(24, 48), nn.ReLU(), nn.Linear(48, symbols))
+
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        within = torch.arange(tokens.shape[1]) < lengths[:, None]
+        logits: Tensor = self.readout((self.embedding(tokens) * within[..., None]).sum(1))
+        return logits
+
+
+def make_bag(symbols: int) -> nn.Module:
+    return Bag(symbols)

@@ -91,8 +91,10 @@ class Examine:
             raise UsageError("'--pairs' goes with --language-model.")
         if self.language_model:
             return self._pairs()
-        if self.out is not None and self.out.suffix not in (".html", ".svg", ".pdf", ".png", ".json"):
-            raise UsageError(f"'--out' must end in .html, .svg, .pdf, .png or .json. Got {str(self.out)!r}.")
+        if self.out is not None:
+            from rote.report.profile_page import check_out
+
+            check_out(self.out)
         if self.badge is not None:
             check_badge(self.badge)
         name = from_file(self.model) if ":" in self.model else self.model

@@ -10,7 +10,7 @@ import jinja2
 
 from rote.errors import UsageError
 from rote.examination import Profile
-from rote.examination.task import battery
+from rote.examination.task import BATTERY, battery
 from rote.figures import Theme
 from rote.figures.export import export
 from rote.report import numbers
@@ -18,14 +18,22 @@ from rote.store import Table
 from rote.store.files import write_atomically
 
 _HERE = Path(__file__).parent
+ENDINGS = (".html", ".svg", ".pdf", ".png", ".json")
 SHOWN = 3  # examples of a task
 INSIDE = ("exchange_known", "exchange_new", "cue_known", "parts_known", "parts_new")
 
 
-def write_profile(profile: Profile, path: Path) -> Path:
-    """By the ending of ``path``: .html, .svg, .pdf, .png, or .json, which ``Profile.load`` reads."""
+def check_out(path: Path) -> None:
+    """Refuse a path that cannot be written before anything is trained for it."""
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"'--out' must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}. Got {str(path)!r}.")
     if not path.parent.exists():
         raise UsageError(f"The folder {path.parent} of '--out' does not exist. Make it first.")
+
+
+def write_profile(profile: Profile, path: Path) -> Path:
+    """By the ending of ``path``: .html, .svg, .pdf, .png, or .json, which ``Profile.load`` reads."""
+    check_out(path)
     if path.suffix == ".json":
         return profile.save(path)
     if path.suffix == ".html":
@@ -43,7 +51,7 @@ def page(profile: Profile) -> str:
     )  # fmt: skip
     environment.filters["number"] = _number
     return environment.get_template("profile.html").render(
-        profile=profile, strips=_pictures(profile.to_table()), curves=_pictures(profile.curves()),
+        profile=profile, battery=BATTERY, strips=_pictures(profile.to_table()), curves=_pictures(profile.curves()),
         tasks=[_task(profile, name) for name in profile.tasks],
         comparisons=[(other, profile.compare(other).records()) for other in profile.references],
     )  # fmt: skip
