@@ -7,10 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from rote.errors import UsageError
-from rote.examination import kept_profile, kept_profiles
-from rote.examination.profile import Profile
+from rote.examination import battery, kept_profile, kept_profiles
+from rote.examination.controls import COMPARED, EXAMINED, FOLDER, Attentive, controls
+from rote.examination.memorizer import Memorizer, zero
+from rote.examination.plan import standard
+from rote.examination.profile import Profile, task_profile
+from rote.examination.task import Items, accuracy
+from rote.examination.training import ExaminationProgram, answers, made_network
 from rote.examination.validity import inside_agreement, intraclass_correlation, of_seeds, reliability
 
 
@@ -73,3 +79,105 @@ def test_exchange_goes_with_behavior_and_the_gradient_hardly():
         for measure in ("exchange_known", "cue_known")
     }
     assert found["exchange_known"] > found["cue_known"]
+
+
+COMPOSED = [name for name in standard() if battery[name].dimension != "memory"]
+
+
+def scored(name: str, known: float, new: float, level: float) -> Profile:
+    """Of a learner with these accuracies in five seeds, where ``level`` needs no rule."""
+    trainings = [{"seed": seed, "known": known, "new": new, "curve": [], "examples": []} for seed in range(5)]
+    references = {seed: {"new": level, "zero": level, "rule": 1.0} for seed in range(5)}
+    return Profile("x", 1, {name: task_profile(name, trainings, references, [])})
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_memorizer_scores_nothing_the_rule_everything_and_who_is_untrained_has_not_learned(name: str):
+    task = battery[name]()
+    drawn = task.draw(0)
+    ways = Memorizer(drawn.train).answers(drawn.new).values()
+    best = max(accuracy(way, drawn.new, exact=task.exact) for way in ways)
+    level = zero(task, drawn, best)
+    assert max(scored(name, 1.0, best, level).tasks[name].scores.values()) <= 0
+    right = accuracy(task.answers(drawn.new, 0), drawn.new, exact=task.exact)
+    assert scored(name, 1.0, right, level).tasks[name].outcome == "rule"
+    assert scored(name, 1.0, right, level).tasks[name].scores == dict.fromkeys(range(5), 1.0)
+    model = made_network("gru", len(task.symbols), 0)
+    known, new = (accuracy(answers(model, items), items, exact=task.exact) for items in (drawn.known, drawn.new))
+    assert scored(name, known, new, level).tasks[name].outcome == "not learned"
+
+
+def test_with_answers_that_are_shuffled_in_training_new_items_are_at_chance():
+    """A network learns them by heart, and there is nothing that it could carry over."""
+    program = ExaminationProgram("gru", battery["lookup"](), 0)
+    task, train = program.task, program.drawn.train
+    targets = train.targets.copy()
+    for place in (2, 3):
+        np.random.default_rng(0).shuffle(targets[:, place])
+    shuffled = Items(train.tokens, targets, train.scored, train.cue)
+    program.targets = torch.from_numpy(targets)
+    optimizer = torch.optim.Adam(program.model.parameters(), 0.01)
+    for step in range(400):
+        optimizer.zero_grad()
+        program.losses(step).sum().backward()
+        optimizer.step()
+    assert accuracy(answers(program.model, shuffled), shuffled, exact=False) > 3 * task.chance  # it learns these
+    new = program.drawn.new
+    found, spread = accuracy(answers(program.model, new), new, exact=False), math.sqrt(task.chance / len(new))
+    assert abs(found - task.chance) < 4 * spread
+
+
+def test_guidance_is_the_surprise_at_attending_to_the_right_place_and_can_be_learned():
+    torch.manual_seed(0)
+    model = Attentive(9, 9, 1.0)
+    source, target = torch.randint(1, 9, (16, 4)), torch.cat([torch.zeros(16, 1), torch.ones(16, 2)], 1).long()
+    optimizer = torch.optim.Adam(model.parameters(), 0.01)
+    surprises = []
+    for _ in range(60):
+        optimizer.zero_grad()
+        model(source, target)
+        loss = model.extra_loss()
+        loss.backward()
+        optimizer.step()
+        surprises.append(loss.item())
+    assert surprises[0] == pytest.approx(math.log(4), abs=0.1)  # it begins by attending everywhere alike
+    assert surprises[-1] < 0.1
+    assert model.attention is not None
+    assert (model.attention.argmax(-1) == torch.arange(3)).all()
+    model.guidance = 0.0
+    model(source, target)
+    assert model.extra_loss().item() == 0
+
+
+def test_the_battery_sees_that_guidance_helps_and_redundancy_hinders():
+    """Of the profiles that are kept: every comparison is there, holds in more seeds than not, and none is refuted; for
+    guidance, and for a redundant input with recurrent units, it is decided."""
+    table = controls().records()
+    assert len(table) == len(COMPARED)
+    decided = {row["higher"]: row["decision"] for row in table}
+    for row in table:
+        assert row["decision"] != "contradicted"
+        assert 2 * row["holds"] > row["seeds"] >= 3
+        assert row["difference"] == pytest.approx(row["score"] - row["other"])
+    assert decided["guided, lookup-steps"] == "supported"
+    assert decided["gru, irrelevant"] == decided["lstm, irrelevant"] == "supported"
+
+
+def test_kept_controls_are_of_the_tasks_as_they_are_and_a_planted_one_is_counted():
+    profiles = kept_profiles(FOLDER)
+    assert {(profile.name, *profile.tasks) for profile in profiles} == {(one.name, *one.tasks) for one in EXAMINED}
+    for profile in profiles:
+        for name, task in profile.tasks.items():
+            drawn = battery[name]().draw(0)
+            (run,) = [run for run in task.runs if run["seed"] == 0]
+            assert run["zero"] == pytest.approx(zero(battery[name](), drawn))
+    upside_down = [
+        replace(profile, tasks={
+            name: replace(task, runs=tuple({**run, "learned": True, "score": -run["score"]} for run in task.runs))
+            for name, task in profile.tasks.items()
+        })
+        for profile in profiles
+    ]  # fmt: skip
+    (guidance, *_) = controls(upside_down).records()
+    assert guidance["decision"] == "contradicted"
+    assert controls([]).records() == []
