@@ -14,6 +14,8 @@ published choice for attention, and taken apart, q . k has cross terms that belo
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -22,6 +24,9 @@ from rote.cells.arithmetic import Arithmetic, Plain, V, repeated, summed, tiled
 from rote.cells.cell import Cell, cells
 from rote.cells.over_time import ended
 from rote.errors import UsageError
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 class Attending(Cell):
@@ -74,6 +79,36 @@ class Attending(Cell):
         return shown, (last, *(register.flatten(-2) for register in chosen))
 
 
+@dataclass(frozen=True)
+class Attended:
+    """What each step finds by attention (``Readings``): a row of shares for each, which no other step has."""
+
+    keys: Tensor  # [batch, time, unit], without the steps that the states hold; the same of values and queries
+    values: Tensor
+    queries: Tensor
+    shares: Float[Tensor, "*lead head time place"]
+    q: Float[Tensor, "*lead head time unit"]
+    k: Float[Tensor, "*lead head place unit"]
+    v: Float[Tensor, "*lead head place unit"]
+
+    @property
+    def given(self) -> list[Tensor | None]:
+        return [self.keys, self.values]
+
+    def gradients(self, own: Float[Tensor, "row batch unit"], first: int) -> tuple[list[Tensor], Tensor]:
+        heads, asked = self.q.shape[1], slice(first, first + len(own))
+        g, q, shares = own.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3), self.q[:, :, asked], self.shares[:, :, asked]
+        of_shares = g @ self.v.mT
+        of_scores = shares * (of_shares - (shares * of_shares).sum(-1, keepdim=True)) / math.sqrt(q.shape[-1])
+        time = self.keys.shape[1]
+        pairs = ((of_scores, q), (shares, g))
+        found = [
+            part[..., -time:, None] * whole[..., None, :] for part, whole in pairs
+        ]  # [batch, head, row, time, unit]
+        of_queries = (of_scores @ self.k).permute(2, 0, 1, 3).flatten(-2)
+        return [part.permute(2, 0, 3, 1, 4).flatten(-2) for part in found], of_queries
+
+
 @cells.register("attention")
 class AttentionCell(Attending):
     """Causal softmax attention over the last steps: their keys and values are its states."""
@@ -96,6 +131,10 @@ class AttentionCell(Attending):
     @property
     def state_sizes(self) -> tuple[int, ...]:
         return self.hidden_size, self.longest * self.hidden_size, self.longest * self.hidden_size, self.longest
+
+    @property
+    def direct_steps(self) -> int:
+        return 1
 
     def shapes(self) -> dict[str, tuple[int, ...] | None]:
         own = {"weight_age": (self.longest, self.heads), "weight_out": (self.hidden_size, self.hidden_size)}
@@ -130,12 +169,14 @@ class AttentionCell(Attending):
         )  # [*lead, batch, longest + time, unit]
         age = torch.arange(self.longest + time, device=q.device) - torch.arange(1, time + 1, device=q.device)[:, None]
         inside = (age >= 0) & (age < self.longest)  # at each step the places of the states behind it
+        newest = (k, v, q)
         q, k, v = (part.unflatten(-1, (self.heads, size)).transpose(-2, -3) for part in (q, keys, values))
         ages = self.weight_age[..., age.clamp(0, self.longest - 1), :].movedim(-1, -3)  # [*replica, head, time, place]
         scores = q @ k.mT / math.sqrt(size) + (ages if ages.dim() == 3 else ages[:, None])
         scores = scores + unseen(seen).mT[..., None, :, :]
-        y = scores.masked_fill(~inside, -torch.inf).softmax(-1) @ v
-        hidden = a.linear(y.transpose(-2, -3).flatten(-2).flatten(-3, -2), self.weight_out)
+        shares = scores.masked_fill(~inside, -torch.inf).softmax(-1)
+        y = a.reading((shares @ v).transpose(-2, -3).flatten(-2), Attended(*newest, shares, q, k, v))
+        hidden = a.linear(y.flatten(-3, -2), self.weight_out)
         return self._ended(hidden.view_as(projected[..., : self.hidden_size]), (values, keys, seen), start, mask)
 
 

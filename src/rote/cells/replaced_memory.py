@@ -77,7 +77,8 @@ def replace_over_time(
     if float(logs.detach().min()) < -FURTHEST:
         return None
     fading = logs.exp()
-    asked, written = n * (logs - w).exp(), torch.cat([g, k], -2) * (-logs).exp().repeat(*[1] * (logs.dim() - 2), 2, 1)
+    over = (-logs).exp()
+    asked, written = n * (logs - w).exp(), torch.cat([g * over, k * over], -2)
     found = asked @ written.mT  # what is asked for of what was taken away, and of what was written
     before = torch.ones(size, size, dtype=torch.bool, device=k.device).tril(-1)
     system, of_values = (part * before for part in found.chunk(2, -1))

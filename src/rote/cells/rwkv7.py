@@ -44,6 +44,7 @@ class RWKV7Cell(Cell):
     recurrent_matrix = False
     taken_whole = "receptance, keys, decay, rate and readout gate"
     state_names = ("hidden", "memory", "last")
+    mix_key: Tensor
     weight_receptance: Tensor
     weight_key: Tensor
     weight_value: Tensor
@@ -95,10 +96,11 @@ class RWKV7Cell(Cell):
         _, memory, last = state
         shape, size = self.matrices, self.matrices.columns
 
+        ones = torch.ones_like(self.mix_key)
+        back = a.convolve(projected, [last], torch.stack([ones, -ones], -1))  # last - x
+
         def mixed(name: str) -> V:
-            share = getattr(self, f"mix_{name}")
-            given = a.convolve(projected, [last], torch.stack([share, 1 - share], -1))
-            return a.linear(given, getattr(self, f"weight_{name}"))
+            return a.linear(projected + a.scale(back, getattr(self, f"mix_{name}")), getattr(self, f"weight_{name}"))
 
         r, k, v = a.whole(mixed("receptance")), a.whole(mixed("key")), mixed("value")
         w = a.linear(a.tanh(a.whole(mixed("decay"))), self.weight_decay_out) + a.constant(self.bias_decay)
