@@ -27,7 +27,7 @@ READ, STEPS, ASKED = 40, 200, 12  # characters at a time, updates, sequences tha
 UNITS, TIME, BATCH = 128, 128, 32
 LONG, SPANS, FEW = 200, 40, 32
 MOST = 2.0  # times nn.GRU
-LEAST = 5.0  # times as fast as backward passes, of cells whose state is a vector
+LEAST = 5.0  # times as fast as backward passes
 
 
 def seconds(what: Callable[[], object], rounds: int = 7) -> float:
@@ -147,7 +147,7 @@ def main() -> None:
         all_spans, runs = decomposed(model, tokens)
         print(f"  {cell:16s} connectivity {1e3 * ours:4.0f} ms, {passes / ours:4.1f} times as fast as backward passes")
         print(f"  {'':16s} spans {1e3 * all_spans:7.0f} ms, {runs / all_spans:4.1f} times as fast as forward passes")
-        few += [cell] if cell in (*CELLS, *SLOWER) and passes < LEAST * ours else []
+        few += [cell] if passes < LEAST * ours else []
     print(f"Gates in parts or whole, {STEPS} updates on this README: removed, alone, growth")
     for cell in ("gru", "lstm", *CELLS, *SLOWER):
         told = [
