@@ -22,7 +22,8 @@ from rote.laboratory.progress import Display
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "profile.png"
 NAMES = (
-    "lstm", "gru", "elman", "nested_lstm", "transformer", "min_gru", "s6", "ssd", "mlstm", "gated_delta", "ngram", "rote",
+    "lstm", "gru", "elman", "nested_lstm", "transformer", "min_gru", "s6", "ssd", "mlstm", "gated_delta", "ngram",
+    "rote",
 )  # fmt: skip
 
 
