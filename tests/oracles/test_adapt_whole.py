@@ -178,8 +178,13 @@ def test_padding_that_a_module_leaves_out_is_left_out_by_lengths(name: str, exam
     assert "padding: 0, left out by lengths=..." in repr(adapted)
     ours = rote.trace(adapted, PADDED, lengths=COUNTED).logits[torch.arange(3), COUNTED - 1]
     torch.testing.assert_close(ours, model(PADDED).detach())
-    with pytest.raises(UsageError, match=r"Give lengths=\[6, 4, 3\]"):
-        adapted(PADDED)
+    for analysis in (
+        adapted,
+        lambda tokens: rote.trace(adapted, tokens),
+        lambda tokens: rote.connectivity(adapted, tokens),
+    ):
+        with pytest.raises(UsageError, match=r"Give lengths=\[6, 4, 3\]"):
+            analysis(PADDED)
     with pytest.raises(UsageError, match=r"takes 0 for padding, and row 1 has it at step 2. .* at the end"):
         rote.trace(adapted, torch.tensor([[1, 2, 3, 4], [1, 2, 0, 4]]))
 

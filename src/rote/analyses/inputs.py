@@ -74,6 +74,7 @@ def check_inputs(model: SequenceModel, tokens: Tensor | PackedSequence, lengths:
         check_finite("'tokens'", tokens)
     checked = check_lengths(lengths, tokens.shape[0], tokens.shape[1])
     checked = None if checked is None else checked.to(tokens.device)
+    model.check_counted(tokens, checked)
     mask = (
         torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device)
         if checked is None

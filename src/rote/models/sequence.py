@@ -108,6 +108,9 @@ class SequenceModel(nn.Module):
                     f"{like.device}, {name!r} {weight.dtype} on {weight.device}. Convert with module.to(...)."
                 )
 
+    def check_counted(self, tokens: Tensor, lengths: Tensor | None) -> None:
+        """Refuse rows that end with padding and come without ``lengths``, if the model knows what padding is."""
+
     def __repr__(self) -> str:
         table, recurrent, readout = self.embedding, self.recurrent, self.readout
         lines = (

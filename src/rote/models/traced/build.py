@@ -63,8 +63,7 @@ class TracedModel(SequenceModel):
     ) -> Float[Tensor, "batch time output"]:
         self._renew()
         self._make_room(inputs.shape[1])
-        if lengths is None and self.padding and self.padded:
-            self._check_all_count(inputs)
+        self.check_counted(inputs, lengths)
         return super().forward(inputs, lengths=lengths, initial=initial)
 
     def follow(self, source: Source) -> None:
@@ -104,7 +103,9 @@ class TracedModel(SequenceModel):
                 + ("Padding must stand at the end, with lengths=..." if self.padded else "Give rows without padding.")
             )
 
-    def _check_all_count(self, tokens: Tensor) -> None:
+    def check_counted(self, tokens: Tensor, lengths: Tensor | None) -> None:
+        if lengths is not None or not self.padding or not self.padded:
+            return
         counted = counted_steps(tokens, self.padding)
         if bool((counted < tokens.shape[1]).any()):
             raise UsageError(f"The module leaves out padding. Give lengths={counted.tolist()}.")
