@@ -15,9 +15,10 @@ from rote.errors import UsageError
 from rote.examination import Profile, TaskProfile, battery, examination, kept_profiles, minimal_pairs
 from rote.examination.checks import check_learner
 from rote.examination.learners import FITTED, PARAMETERS, enter, known_learners, learner
-from rote.examination.plan import RATES, equally_good, planned, rates_of
+from rote.examination.plan import RATES, equally_good, planned, rates_of, seconds_of
 from rote.examination.profile import task_profile
-from rote.examination.training import answers, bits, cue_share, made
+from rote.examination.training import ExaminationProgram, answers, bits, cue_share, made
+from rote.laboratory.perform import threads
 from rote.training import TrainingConfig
 
 
@@ -332,6 +333,21 @@ def test_bits_are_none_before_training_and_all_of_them_for_a_table_of_the_labels
 
     assert bits(Table(), items) == pytest.approx(most, rel=1e-6)
     assert bits(made("lstm", len(task.symbols), 0), items) < 0.1 * most
+
+
+def test_updates_are_timed_with_as_many_threads_as_trainings_have(monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+    losses = ExaminationProgram.losses
+
+    def watched(self: ExaminationProgram, step: int) -> torch.Tensor:
+        seen.append(torch.get_num_threads())
+        return losses(self, step)
+
+    monkeypatch.setattr(ExaminationProgram, "losses", watched)
+    with threads(2):
+        assert seconds_of("gru", "lookup") > 0
+        assert torch.get_num_threads() == 2
+    assert set(seen) == {1}
 
 
 def test_once_the_time_is_used_up_no_further_task_is_timed(monkeypatch: pytest.MonkeyPatch):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from rote.examination.forms import Form, Kind
 from rote.examination.task import battery
+from rote.laboratory.perform import threads
 
 RATES = (0.004, 0.0015, 0.01)  # the first alone, where there is no time to choose
 # What is left out first stands last.
@@ -43,19 +44,20 @@ def standard() -> list[str]:
 
 
 def seconds_of(learner: str, task: str, kind: Kind = "tokens", form: Form = "all") -> float:
-    """What one training takes on one core of this machine."""
+    """What one training takes on one core of this machine, with one thread as trainings have."""
     import torch
 
     from rote.examination.training import ExaminationProgram
 
     program, steps = ExaminationProgram(learner, battery[task](), 0, kind=kind, form=form), battery[task].steps
     optimizer = torch.optim.AdamW(program.model.parameters(), fused=True)
-    for step in range(WARM + TIMED):
-        if step == WARM:
-            begun = time.perf_counter()
-        optimizer.zero_grad()
-        program.losses(step).sum().backward()
-        optimizer.step()
+    with threads(1):
+        for step in range(WARM + TIMED):
+            if step == WARM:
+                begun = time.perf_counter()
+            optimizer.zero_grad()
+            program.losses(step).sum().backward()
+            optimizer.step()
     return OVERHEAD + steps * (time.perf_counter() - begun) / TIMED
 
 
