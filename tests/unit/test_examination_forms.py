@@ -138,7 +138,7 @@ def test_answers_stand_in_their_places_and_a_batch_is_its_rows():
 
 
 def trained(make: Any, task: str, kind: Any, steps: int) -> ExaminationProgram:
-    name = f"tests:{make.__name__}"
+    name = f"forms:{make.__name__}"
     enter(name, make)
     program = ExaminationProgram(name, battery[task](), 0, kind=kind, form=form_of(kind, task))
     optimizer = torch.optim.Adam(program.model.parameters(), 0.01)
@@ -180,8 +180,8 @@ def test_bits_of_labels_are_counted_for_every_kind():
 
 def test_both_kinds_are_taken():
     for make, kind in ((Pair, "seq2seq"), (Both, "classifier")):
-        enter(f"tests:{make.__name__}", make)
-        assert check_learner(f"tests:{make.__name__}", kind) > 0  # type: ignore[arg-type]
+        enter(f"forms:{make.__name__}", make)
+        assert check_learner(f"forms:{make.__name__}", kind) > 0  # type: ignore[arg-type]
 
 
 class Ahead(Pair):
@@ -223,7 +223,7 @@ class Noisy(Both):
     ],
 )
 def test_what_is_of_another_kind_or_cheats_is_refused_in_one_line(make: Any, kind: Any, told: str):
-    name = f"tests:{make.__name__}"
+    name = f"forms:{make.__name__}"
     enter(name, make)
     with pytest.raises(UsageError, match=told) as caught:
         check_learner(name, kind)

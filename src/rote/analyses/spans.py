@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,10 +19,9 @@ def contiguous_spans(time: int) -> list[tuple[int, int]]:
     return [(start, end) for start in range(time) for end in range(start, time)]
 
 
-def span_masks(
-    spans: Sequence[tuple[int, int]] | Tensor, batch: int, time: int, device: torch.device
-) -> Bool[Tensor, "batch span time"]:
-    """[1, span, time] for pairs, which are the same for each sequence; a mask is checked and taken as it is."""
+def span_masks(spans: Any, batch: int, time: int, device: torch.device) -> Bool[Tensor, "batch span time"]:
+    """[1, span, time] for pairs (start, end), which are the same for each sequence; a mask is checked and taken as it
+    is. Anything else is refused."""
     if isinstance(spans, Tensor):
         if spans.dtype != torch.bool or spans.dim() != 3 or spans.shape[0] != batch or spans.shape[2] != time:
             raise UsageError(
