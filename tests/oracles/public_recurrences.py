@@ -6,10 +6,12 @@ themselves to float32: these casts are lifted. ``benchmarks/recurrences.py`` pri
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -28,6 +30,7 @@ from rote.cells import (
     Recurrent,
     RGLRUCell,
     RWKV4Cell,
+    RWKV7Cell,
     S6Cell,
     SSDCell,
 )
@@ -174,6 +177,34 @@ def rwkv4() -> Pair:
         return cell, module(given())[0]
 
 
+def rwkv7() -> Pair:
+    """The first layer, one sequence at a time. The package rounds exp(-1/2) to six digits, which is lifted too."""
+    plain = {"ScriptModule": nn.Module, "script": lambda function: function, "script_method": lambda function: function}
+    with patch.dict(os.environ, {"RWKV_V7_ON": "1"}), patch.multiple(torch.jit, **plain), redirect_stdout(None):
+        from rwkv import model as public
+
+    code = public.RWKV_x070_TMix_seq.__code__
+    exact = tuple(-math.exp(-0.5) if number == -0.606531 else number for number in code.co_consts)
+    mixing: Any = FunctionType(code.replace(co_consts=exact), vars(public))
+    cell = spread(RWKV7Cell(UNITS, UNITS, heads=HEADS, rank=3).double())
+    mixes = [cell.get_parameter(f"mix_{name}") for name in ("receptance", "decay", "key", "value", "rate", "gate")]
+    low_rank = {
+        name: (cell.get_parameter(f"weight_{name}").T, cell.get_parameter(f"weight_{name}_out").T)
+        for name in ("decay", "rate", "gate")
+    }
+    nothing = torch.zeros(UNITS, dtype=torch.float64)  # what mixes v with that of the layer below
+    weights = (
+        *mixes, cell.bias_decay, *low_rank["decay"], cell.bias_rate, *low_rank["rate"], nothing, nothing, nothing,
+        *low_rank["gate"], cell.removal, cell.replacement, cell.bonus, cell.weight_receptance.T, cell.weight_key.T,
+        cell.weight_value.T, cell.weight_out.T, cell.norm_weight, cell.norm_bias,
+    )  # fmt: skip
+    size = UNITS // HEADS
+    memory = torch.zeros(HEADS, size, size, dtype=torch.float64)
+    with torch.no_grad(), lifted():
+        outputs = [mixing(0, HEADS, size, x, nothing, nothing, memory, *weights)[0] for x in given()]
+    return cell, torch.stack(outputs)
+
+
 def _qwen() -> tuple[Any, Any, dict[str, Tensor]]:
     """The rows of each key head stand together there, here those of all heads: q, k, v, b, a, z."""
     from transformers.models.qwen3_next import modeling_qwen3_next as public
@@ -286,6 +317,7 @@ PUBLIC: dict[str, tuple[str, Callable[[], Pair]]] = {
     "s6": ("Mamba", s6),
     "ssd": ("Mamba-2", ssd),
     "rwkv4": ("RWKV-4", rwkv4),
+    "rwkv7": ("rwkv", rwkv7),
     "linear_attention": ("MiniMax", linear_attention),
     "delta": ("Qwen3-Next, nothing forgotten", delta),
     "gated_delta": ("Qwen3-Next", gated_delta),
