@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 import rote
 from rote.cells import Recurrent
+from rote.errors import UsageError
 
 TIME, UNITS, STRINGS, STEPS = 8, 20, 12, 3000
 RULES = {
@@ -106,14 +107,14 @@ def shapley_values(network: Network, string: Tensor, output: int) -> Tensor:
     return torch.stack(found, 1)
 
 
-def main() -> None:
-    torch.set_num_threads(1)
+def compared(cells: list[str]) -> tuple[dict[tuple[str, str], list[tuple[float, ...]]], list[str]]:
+    """By cell and rule, of every network: cosines, error, growth; and what was not learned."""
     rows: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-    chosen = sys.argv[1:] or ["GRU", "LSTM"]
-    for program, cell, seed in itertools.product((latch, parity, both, mod3), chosen, range(2)):
+    left_out = []
+    for program, cell, seed in itertools.product((latch, parity, both, mod3), cells, range(2)):
         network = trained(program, cell, seed)
         if network is None:
-            print(f"{program.__name__}, {cell}, seed {seed}: not learned in {STEPS} steps, left out")
+            left_out.append(f"{program.__name__}, {cell}, seed {seed}")
             continue
         model = rote.adapt(recurrent=network.recurrent, readout=network.readout)
         strings = torch.randint(0, 4, (STRINGS, TIME), generator=torch.Generator().manual_seed(seed))
@@ -121,11 +122,22 @@ def main() -> None:
         truth = torch.stack([shapley_values(network, s, int(o)) for s, o in zip(strings, outputs, strict=True)])
         vectors = network.vectors(strings, torch.ones(STRINGS, TIME, dtype=torch.float64))
         for name, rules in RULES.items():
-            parts = rote.decompose(model, vectors, [(t, t) for t in range(TIME)], at=-1, **rules)
+            try:
+                parts = rote.decompose(model, vectors, [(t, t) for t in range(TIME)], at=-1, **rules)
+            except UsageError:  # refused on this cell
+                continue
             ours = parts.logits()[:, :, 0].gather(2, outputs[:, None, None].expand(-1, TIME, 1))[..., 0]
             cosines = nn.functional.cosine_similarity(ours[:, None], truth, dim=-1).mean(0)
             error = ((ours - truth[:, 0]).norm(dim=1) / truth[:, 0].norm(dim=1)).median()
             rows.setdefault((cell, name), []).append((*cosines.tolist(), float(error), float(parts.growth.max())))
+    return rows, left_out
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    rows, left_out = compared(sys.argv[1:] or ["GRU", "LSTM"])
+    for network in left_out:
+        print(f"{network}: not learned in {STEPS} steps, left out")
     print(f"{'cell':8s} {'rules':23s} networks  cosine   alone  removed   error  largest growth")
     for (cell, name), values in rows.items():
         *measured, growth = zip(*values, strict=True)

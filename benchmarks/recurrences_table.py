@@ -1,26 +1,35 @@
-"""Measures every cell of docs/recurrences.md and prints the tables of that page; with --write puts them into it.
+"""Measures every cell of docs/recurrences.md and prints the tables of that page; with --write puts them into it. With
+names of tables only these: python benchmarks/recurrences_table.py --write speed
 
-Agreement is that with the public implementation (``tests/oracles/public_recurrences.py``); sums and growth are those of
-a small model of characters that was trained here, over 256 characters and by every rule that the cell allows.
+rules     which rule takes models of characters apart best (``recurrences.py``)
+programs  the same on small programs, against exact Shapley values (``decomposition_rules.py``)
+measured  agreement with the public implementation (``tests/oracles/public_recurrences.py``), and sums and growth of the
+          models of characters, over 256 characters and by every rule that the cell allows
+speed     an update, connectivity and decomposition of all spans, each against what it is compared with in the same run
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import torch
+from decomposition_rules import compared
 from recurrences import (
     BATCH,
     FEW,
     LONG,
     READ,
+    SPANS,
     STEPS,
     TIME,
     UNITS,
     characters,
     connected,
+    decomposed,
     learned,
     seconds,
     update,
@@ -42,6 +51,8 @@ CELLS = (
     "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta",
     "mlstm", "slstm",
 )  # fmt: skip
+BLOCKS = ("attention", "block")  # docs/blocks.md
+PROGRAMMED = ("min_gru", "rg_lru")
 CHARACTERS = 256
 RULES = [
     {"rules": rules, "gates": gates} for rules in ("shapley", "murdoch2018", "gcd2019") for gates in ("parts", "whole")
@@ -81,36 +92,70 @@ def times_gru(cell: str, gru: float) -> float:
     return seconds(update(Recurrent(cell, UNITS, UNITS), torch.randn(BATCH, TIME, UNITS)), 5) / gru
 
 
-def connectivity(cell: str) -> float:
-    """Times as fast as a backward pass for each output."""
+def speeds(cell: str) -> tuple[float, float]:
+    """Connectivity, times as fast as a backward pass for each output; all spans, as a forward pass for each of them."""
     model = SequenceModel(Recurrent(cell, FEW, FEW), nn.Embedding(50, FEW), nn.Linear(FEW, 50))
-    ours, passes = connected(model, torch.randint(50, (1, LONG)))
-    return passes / ours
+    tokens = torch.randint(50, (1, LONG))
+    (ours, passes), (spans, runs) = connected(model, tokens), decomposed(model, tokens)
+    return passes / ours, runs / spans
 
 
-def tables() -> dict[str, str]:
-    """The page's tables by their names."""
-    gru = seconds(update(nn.GRU(UNITS, UNITS, batch_first=True), torch.randn(BATCH, TIME, UNITS)))
-    measured = [
-        f"| cell | lines | differs from its public implementation by | sums miss, {CHARACTERS} steps | growth | "
-        f"an update, times `nn.GRU` | connectivity, times as fast as {LONG} backward passes |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    rules = [
-        "| cell | gates in parts: removed, alone, growth | gates whole: removed, alone, growth |",
-        "|---|---|---|",
-    ]
+@cache
+def model_of(cell: str) -> SequenceModel:
+    return learned(cell)
+
+
+def table(head: str, rows: Iterable[str]) -> str:
+    columns = len(head.split("|")) - 2
+    return "\n".join([head, "|" + "---|" * columns, *rows])
+
+
+def rules() -> str:
+    rows = []
     for cell in ("gru", "lstm", *CELLS):
-        model = learned(cell)
-        told = " | ".join(f"{a:.2f}, {b:.2f}, {growth:.1f}" for a, b, growth in yardsticks(model).values())
-        rules.append(f"| `{cell}` | {told} |")
-        if cell in CELLS:
-            missing, growth = sums(model)
-            speed = f"{times_gru(cell, gru):.1f} | {connectivity(cell):.0f}"
-            row = f"| `{cell}` | {lines(cell)} | {agreement(cell)} | {missing:.0e} | {growth:.1f} | {speed} |"
-            measured.append(row)
-            print(row, flush=True)
-    return {"measured": "\n".join(measured), "rules": "\n".join(rules)}
+        told = " | ".join(f"{a:.2f}, {b:.2f}, {growth:.1f}" for a, b, growth in yardsticks(model_of(cell)).values())
+        rows.append(f"| `{cell}` | {told} |")
+    return table("| cell | gates in parts: removed, alone, growth | gates whole: removed, alone, growth |", rows)
+
+
+def programs() -> str:
+    found, _ = compared(list(PROGRAMMED))
+    names = {
+        "murdoch2018": "`murdoch2018`",
+        "shapley, gates whole": "gates whole",
+        "shapley, gates in parts": "default",
+    }
+    rows = []
+    for cell in PROGRAMMED:
+        means = [[sum(values) / len(values) for values in zip(*found[cell, name], strict=True)] for name in names]
+        told = " | ".join(f"{cosine:.2f}, {error:.2f}" for cosine, _, _, error, _ in means)
+        rows.append(f"| `{cell}` | {len(found[cell, 'murdoch2018'])} | {told} |")
+    return table(f"| cell | networks | {' | '.join(names.values())} |", rows)
+
+
+def measured() -> str:
+    rows = []
+    for cell in CELLS:
+        missing, growth = sums(model_of(cell))
+        rows.append(f"| `{cell}` | {lines(cell)} | {agreement(cell)} | {missing:.0e} | {growth:.1f} |")
+    head = "| cell | lines | differs from its public implementation by | "
+    return table(f"{head}sums miss, {CHARACTERS} steps | growth |", rows)
+
+
+def speed() -> str:
+    gru = seconds(update(nn.GRU(UNITS, UNITS, batch_first=True), torch.randn(BATCH, TIME, UNITS)))
+    rows = []
+    for cell in (*CELLS, *BLOCKS):
+        connectivity, spans = speeds(cell)
+        rows.append(f"| `{cell}` | {times_gru(cell, gru):.1f} | {connectivity:.1f} | {spans:.1f} |")
+        print(rows[-1], flush=True)
+    head = f"| cell | an update, times `nn.GRU` | connectivity, times as fast as {LONG} backward passes | "
+    return table(
+        f"{head}all {SPANS * (SPANS + 1) // 2} spans of {SPANS} steps, times as fast as forward passes |", rows
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {"rules": rules, "programs": programs, "measured": measured, "speed": speed}
 
 
 def written(page: str, made: dict[str, str]) -> str:
@@ -125,11 +170,15 @@ def written(page: str, made: dict[str, str]) -> str:
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    made = tables()
-    if "--write" in sys.argv[1:]:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), made), encoding="utf-8")
-    print("\n\n".join(made.values()))
-    print(f"Trained for {STEPS} updates on {READ} characters at a time.")
+    write, asked = "--write" in sys.argv, [name for name in sys.argv[1:] if name != "--write"]
+    if strange := [name for name in asked if name not in TABLES]:
+        raise SystemExit(f"Tables are {', '.join(TABLES)}. Got {', '.join(strange)}.")
+    for name in asked or TABLES:
+        made = TABLES[name]()
+        print(made)
+        if write:
+            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), {name: made}), encoding="utf-8")
+    print(f"Models of characters: trained for {STEPS} updates on {READ} characters at a time.")
 
 
 if __name__ == "__main__":

@@ -258,7 +258,8 @@ def test_without_gates_every_rule_gives_what_is_lost_without_the_span(name: str)
 
 def trained(name: str, steps: int = 40) -> SequenceModel:
     """A language model that has learned to say a short text again, so that its gates are no longer near one half."""
-    config = LanguageModelConfig(name, embedding=6, hidden=8, limit=0.5)
+    # Heads of eight units: of two, a norm would divide by their difference, which may be next to nothing.
+    config = LanguageModelConfig(name, embedding=6, hidden=32, limit=0.5)
     model = StackedLanguageModel(7, config, [0], torch.float64)
     text = torch.randint(7, (1, 4, LONG + 1), generator=torch.Generator().manual_seed(5))
     optimizer, losses = torch.optim.Adam(model.parameters(), 0.05), []
@@ -292,8 +293,7 @@ def test_the_parts_of_trained_networks_sum_to_the_state_and_do_not_grow(name: st
         total = parts.relevant + parts.irrelevant + (0 if parts.reference is None else parts.reference[:, None])
         torch.testing.assert_close(total, hidden[:, None].expand_as(total), rtol=0, atol=1e-11)
         assert float(parts.error.max()) < 1e-11, rules
-        most = {"rwkv7": 4}.get(name, 3 if name in MATRICES else 2)  # a norm divides by what parts that cancel leave
-        assert float(parts.growth.max()) < most, rules
+        assert float(parts.growth.max()) < 2, rules
 
 
 def test_wrong_options_are_refused() -> None:
