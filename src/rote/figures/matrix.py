@@ -8,6 +8,7 @@ from rote.figures.figure import Figure, columns_of, describe, figures, in_order
 from rote.figures.style import shade_scale
 from rote.store import Table
 
+FEW = 6  # cells whose panels stand side by side
 TONES = {"composes": 1, "by rote": -1, "neither": 0}
 
 
@@ -22,10 +23,11 @@ def matrix(table: Table) -> Figure:
         }
         for row in columns_of(table, "task", "cell", "says", "measure", "about", "mean", "low", "high")
     ]
-    measures = in_order(rows, "measure")
+    measures, cells = in_order(rows, "measure"), in_order(rows, "cell")
+    few = len(cells) <= FEW
     stops, colors = shade_scale()
     base = alt.Chart(alt.NamedData("rows")).encode(
-        x=alt.X("cell:N", sort=in_order(rows, "cell"), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
+        x=alt.X("cell:N", sort=cells, title=None, axis=alt.Axis(labelAngle=0 if few else -40, orient="top")),
         y=alt.Y("measure:N", sort=measures, title=None),
         tooltip=[
             alt.Tooltip(name, title=name.split(":")[0], format=".3~g" if name.endswith("Q") else "")
@@ -35,7 +37,13 @@ def matrix(table: Table) -> Figure:
     scale = alt.Scale(domain=[2 * stop - 1 for stop in stops], range=list(colors), clamp=True)
     tiles = base.mark_rect(opacity=0.7).encode(color=alt.Color("tone:Q", scale=scale, legend=None))
     panel = alt.layer(tiles, base.mark_text().encode(text="shown:N"))
-    chart = panel.properties(width=220, height=alt.Step(24)).facet(
-        column=alt.Column("task:N", sort=in_order(rows, "task"), title=None), spacing=16
-    )
+    order = in_order(rows, "task")
+    if few:
+        chart = panel.properties(width=220, height=alt.Step(24)).facet(
+            column=alt.Column("task:N", sort=order, title=None), spacing=16
+        )
+    else:
+        chart = panel.properties(width=alt.Step(46), height=alt.Step(24)).facet(
+            row=alt.Row("task:N", sort=order, title=None), spacing=16
+        )
     return Figure(chart, {"rows": rows}, describe(table))
