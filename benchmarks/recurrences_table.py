@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 from decomposition_rules import compared
+from page_tables import written
 from recurrences import (
     BATCH,
     FEW,
@@ -88,8 +89,11 @@ def sums(model: SequenceModel) -> tuple[float, float]:
     return missing, growth
 
 
-def times_gru(cell: str, gru: float) -> float:
-    return seconds(update(Recurrent(cell, UNITS, UNITS), torch.randn(BATCH, TIME, UNITS)), 5) / gru
+def times_gru(cell: str) -> float:
+    """The processor's speed changes while others work on it: each has a GRU beside it."""
+    inputs = torch.randn(BATCH, TIME, UNITS)
+    gru = seconds(update(nn.GRU(UNITS, UNITS, batch_first=True), inputs), 5)
+    return seconds(update(Recurrent(cell, UNITS, UNITS), inputs), 5) / gru
 
 
 def speeds(cell: str) -> tuple[float, float]:
@@ -143,11 +147,10 @@ def measured() -> str:
 
 
 def speed() -> str:
-    gru = seconds(update(nn.GRU(UNITS, UNITS, batch_first=True), torch.randn(BATCH, TIME, UNITS)))
     rows = []
     for cell in (*CELLS, *BLOCKS):
         connectivity, spans = speeds(cell)
-        rows.append(f"| `{cell}` | {times_gru(cell, gru):.1f} | {connectivity:.1f} | {spans:.1f} |")
+        rows.append(f"| `{cell}` | {times_gru(cell):.1f} | {connectivity:.1f} | {spans:.1f} |")
         print(rows[-1], flush=True)
     head = f"| cell | an update, times `nn.GRU` | connectivity, times as fast as {LONG} backward passes | "
     return table(
@@ -156,15 +159,6 @@ def speed() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {"rules": rules, "programs": programs, "measured": measured, "speed": speed}
-
-
-def written(page: str, made: dict[str, str]) -> str:
-    """The page with these tables between their marks."""
-    for name, table in made.items():
-        begin, end = f"<!-- {name}: benchmarks/recurrences_table.py -->\n", f"<!-- end of {name} -->"
-        before, rest = page.split(begin)
-        page = f"{before}{begin}\n{table}\n\n{end}{rest.split(end)[1]}"
-    return page
 
 
 def main() -> None:
@@ -177,7 +171,8 @@ def main() -> None:
         made = TABLES[name]()
         print(made)
         if write:
-            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), {name: made}), encoding="utf-8")
+            page = PAGE.read_text(encoding="utf-8")  # as it is by now: measuring takes minutes
+            PAGE.write_text(written(page, "benchmarks/recurrences_table.py", {name: made}), encoding="utf-8")
     print(f"Models of characters: trained for {STEPS} updates on {READ} characters at a time.")
 
 

@@ -1,15 +1,20 @@
-"""The page on the units of today has a measured row for every one of them."""
+"""Pages on the units of today: a measured row for every one of them, and what is kept of the matrix."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from rote.cells import cells
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recurrences.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import matrix_table  # noqa: E402
+
+PAGE = (ROOT / "docs" / "recurrences.md").read_text(encoding="utf-8")
 ELSEWHERE = {"attention", "block"}  # docs/blocks.md
 
 
@@ -47,3 +52,8 @@ def test_what_was_measured_keeps_what_the_page_promises() -> None:
 def test_every_cell_is_explained_above_its_tables() -> None:
     explained = PAGE.split("## Which rule")[0]
     assert all(f"| `{name}` |" in explained for name in of_the_page())
+
+
+def test_the_table_of_the_matrix_is_what_is_kept() -> None:
+    """Run ``python benchmarks/matrix_table.py`` when it fails."""
+    assert matrix_table.PAGE.read_text(encoding="utf-8") == matrix_table.page()
