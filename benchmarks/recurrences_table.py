@@ -52,7 +52,6 @@ CELLS = (
     "min_gru", "min_lstm", "lru", "rg_lru", "s6", "ssd", "rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta",
     "mlstm", "slstm",
 )  # fmt: skip
-BLOCKS = ("attention", "block")  # docs/blocks.md
 PROGRAMMED = ("min_gru", "rg_lru")
 CHARACTERS = 256
 RULES = [
@@ -148,7 +147,7 @@ def measured() -> str:
 
 def speed() -> str:
     rows = []
-    for cell in (*CELLS, *BLOCKS):
+    for cell in CELLS:
         connectivity, spans = speeds(cell)
         rows.append(f"| `{cell}` | {times_gru(cell):.1f} | {connectivity:.1f} | {spans:.1f} |")
         print(rows[-1], flush=True)
