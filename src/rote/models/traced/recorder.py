@@ -29,12 +29,13 @@ from rote.models.traced.meaning import Count, Lost, Mask, Meaning, Scene, Series
 from rote.models.traced.recurrent_rules import KINDS, cell_of, is_packed
 from rote.models.traced.rules import RULES
 
-DECIDING = ("__bool__", "item", "tolist", "__int__", "__float__", "__index__", "numpy", "nonzero", "equal", "allclose")
-SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "__format__", "__repr__", "register_hook",
-          "stride", "is_contiguous", "data_ptr", "element_size", "storage_offset", "nelement")  # fmt: skip
+SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "register_hook", "stride", "is_contiguous",
+          "data_ptr", "element_size", "storage_offset", "nelement", "ndimension", "get_device", "is_complex", "is_pinned",
+          "is_same_size", "is_signed", "is_inference", "is_nested", "can_cast", "retain_grad", "__set__")  # fmt: skip
 MADE = ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
         "empty_like", "arange")  # fmt: skip
 READ = ("T", "mT", "data")  # attributes that are tensors
+OF_TORCH = (Tensor, str, torch.dtype, torch.device, type(None))  # of these only tensors tell a value
 FILES = (norm_rules, recurrent_rules, reduction_rules, shape_rules)  # which have entered their rules
 
 
@@ -121,12 +122,12 @@ class Recorder(TorchFunctionMode):
             self._note_layer(name, *args)
         if not met or name in SILENT or name in MADE:
             return
-        if name in DECIDING:
-            if not all(isinstance(value, Count | Mask) for value in met):
-                self.scene.decisions.append(self._at(name))
-            return
         if name == "__setitem__":
             self._written(args, given)
+            return
+        if name == "nonzero" or not all(isinstance(one, OF_TORCH) for one in _flat((found,))):
+            if not all(isinstance(value, Count | Mask) for value in met):  # numbers that have left torch
+                self.scene.decisions.append(self._at(name))
             return
         self._note_lengths(name, args)
         self.know(found, self._judged(name, given, options, found, met))

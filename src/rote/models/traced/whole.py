@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from rote.models.in_eval import in_eval
 from rote.models.readout import ROUNDING
 from rote.models.traced.build import ENDINGS, Parts, Source, TracedModel, build, counted_steps
 from rote.models.traced.example import Example, example_of, plain_rows
-from rote.models.traced.graph import Node, compute
+from rote.models.traced.graph import OPERATIONS, Node, compute
 from rote.models.traced.known_modules import refuse_traps
 from rote.models.traced.meaning import Series, Unclear
 from rote.models.traced.own_forward import OwnForward
@@ -29,7 +30,6 @@ Call = Callable[..., Any]
 QUANTIZING = ("bitsandbytes", "torchao", "hqq", "gptqmodel", "auto_gptq", "awq", "aqlm", "eetq", "compressed_tensors",
               "optimum")  # fmt: skip
 ROUNDED = 32.0  # times the rounding of a number, by which inputs are changed to see how much that moves the outputs
-LONGER, PADDED = 2, 3  # numbers of examples; over many steps rounding may grow to anything
 MOST = 50.0  # times the difference that is allowed without that look
 
 
@@ -58,8 +58,9 @@ def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedMode
     if first.scene.positions is not None:
         positions = _positions(followed, given)
     made = TracedModel(parts, positions).train(module.training)
-    _verify(made, module, given, run, first, followed)
-    made.follow(Source(module, lambda: adapt_whole(module, given, call)))
+    beside = Comparison(module, given, run, first, followed)
+    beside.verify(made)
+    made.follow(Source(module, lambda: adapt_whole(module, given, call), beside.longer))
     return made
 
 
@@ -160,59 +161,124 @@ def _positions(followed: Callable[[Example], Followed], given: Example) -> Calla
     return positions
 
 
-def _verify(
-    made: TracedModel, module: nn.Module, given: Example, run: Call, first: Followed,
-    followed: Callable[[Example], Followed],
-) -> None:  # fmt: skip
-    """On the example and on others made from it: its steps in another order and one less of them, twice as many steps,
-    and rows that end with what the module itself takes for padding."""
-    allowed = max(ROUNDING[first.scene.lowest], ROUNDING[made.zeros.dtype])
-    worst = 0.0
-    with torch.inference_mode(False), torch.no_grad(), left_alone(run, given.inputs.device):
-        twin = in_eval(module)
-        for number, one in enumerate((given, *_others_like(given, made.padding))):
-            try:
-                theirs = tensor_of(run(twin, one.inputs.clone(), *one.others))
-            except Exception:
-                if number:  # a module of one length
-                    continue
-                raise
+@dataclass(frozen=True)
+class Comparison:
+    """A module beside what was made of it."""
+
+    module: nn.Module
+    given: Example
+    run: Call
+    first: Followed
+    followed: Callable[[Example], Followed]
+
+    def verify(self, made: TracedModel) -> None:
+        """On the example, and on others made from it."""
+        given, time, rows = self.given, self.given.inputs.shape[1], torch.arange(len(self.given.inputs))
+        with self._apart():
+            twin = in_eval(self.module)
+            theirs = tensor_of(self.run(twin, given.inputs.clone(), *given.others))
+            again = tensor_of(self.run(twin, given.inputs.clone(), *given.others))
             assert theirs is not None
-            lengths = _lengths_of(one, made.padding, followed if first.scene.lengths is not None else None)
-            ours = in_eval(made)(one.inputs, lengths=lengths)
-            difference, scale = _difference(made.parts, ours, theirs, lengths)
-            if not number:
-                again = tensor_of(run(twin, one.inputs.clone(), *one.others))
-                if not _difference_of(theirs, again) <= allowed * max(scale, 1e-30):
-                    raise UsageError(_restless(module, theirs))
-            if not difference <= allowed * max(scale, 1e-30) and not (
-                (number == LONGER or difference <= MOST * allowed * scale)
-                and difference <= _moved(made, one.inputs, lengths)
-            ):
-                if number == PADDED:  # right without padding
+            if not _difference_of(theirs, again) <= self._allowed(made) * max(float(theirs.abs().max()), 1e-30):
+                raise UsageError(_restless(self.module, theirs))
+            worst = self._differ(made, given, theirs)
+            where = _first_wrong(made, self.first, MOST * self._allowed(made))
+            if where:
+                raise UsageError(_hidden(self.module, where))
+            plain = self._unpadded(made)
+            turned = replace(plain, inputs=plain.inputs.flip(1))
+            alone, fewer = turned.rows(rows[-1:], time - 1), turned.rows(rows.flip(0), time - 1)
+            for candidates in ([alone, fewer], self._drawn(made, 2 * time)):
+                worst = max(worst, self._first_that_runs(made, candidates))
+            if made.padding:
+                try:
+                    self._differ(made, self._padded(made, plain))
+                except UsageError:  # right without padding
                     made.padded = False
-                    continue
-                raise UsageError(_explained(made, module, first, one, difference, scale, allowed))
-            worst = max(worst, difference)
-    made.origin = f"compared with {type(module).__name__}: largest difference {worst:.1g}"
+                except Exception:
+                    pass
+        made.origin = f"compared with {type(self.module).__name__}: largest difference {worst:.1g}"
 
+    def longer(self, made: TracedModel, time: int) -> None:
+        """On another number of steps than those that were verified."""
+        with self._apart():
+            self._first_that_runs(made, self._drawn(made, time), time > max(made.compared - {time}))
 
-def _others_like(given: Example, padding: frozenset[int]) -> list[Example]:
-    """Shorter, longer and, of a module that knows padding, padded."""
-    batch, time = given.inputs.shape[:2]
-    rows, plain = torch.arange(batch), given
-    if padding:
-        counted = counted_steps(given.inputs, padding)
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        with torch.inference_mode(False), torch.no_grad(), left_alone(self.run, self.given.inputs.device):
+            yield
+
+    def _allowed(self, made: TracedModel) -> float:
+        return max(ROUNDING[self.first.scene.lowest], ROUNDING[made.zeros.dtype])
+
+    def _first_that_runs(self, made: TracedModel, candidates: Sequence[Example], must: bool = False) -> float:
+        """The difference on the first that the module takes: it may be one of one length, or of some tokens only."""
+        failed: Exception | None = None
+        for one in candidates:
+            try:
+                theirs = tensor_of(self.run(in_eval(self.module), one.inputs.clone(), *one.others))
+            except Exception as error:
+                failed = error
+                continue
+            if theirs is not None and bool(theirs.isfinite().all()):
+                return self._differ(made, one, theirs)
+        if must and failed is not None and not self.given.others:
+            raise _failed(self.module, candidates[0], failed)
+        return 0.0
+
+    def _differ(self, made: TracedModel, one: Example, theirs: Tensor | None = None) -> float:
+        """How far both are from each other, if that is what rounding may do."""
+        if theirs is None:
+            theirs = tensor_of(self.run(in_eval(self.module), one.inputs.clone(), *one.others))
+        assert theirs is not None
+        time, allowed = one.inputs.shape[1], self._allowed(made)
+        made.compared.add(time)
+        lengths = _lengths_of(one, made.padding, self.followed if self.first.scene.lengths is not None else None)
+        ours = in_eval(made)(one.inputs, lengths=lengths)
+        difference, scale = _difference(made.parts, ours, theirs, lengths)
+        longer = time > self.given.inputs.shape[1]  # over many steps rounding may grow to anything
+        if not difference <= allowed * max(scale, 1e-30) and not (
+            (longer or difference <= MOST * allowed * scale) and difference <= _moved(made, one.inputs, lengths)
+        ):
+            where = _first_wrong(made, self.first, allowed)
+            raise UsageError(_explained(self.module, one, difference, scale, where))
+        return difference
+
+    def _unpadded(self, made: TracedModel) -> Example:
+        """The example with what counts in it once more in place of padding."""
+        given, time = self.given, self.given.inputs.shape[1]
+        if not made.padding:
+            return given
+        counted = counted_steps(given.inputs, made.padding)
         places = torch.arange(time, device=counted.device) % counted.clamp(min=1)[:, None]
-        plain = replace(given, inputs=given.inputs.gather(1, places))
-    turned = replace(given, inputs=plain.inputs.flip(1))
-    longer = replace(given, inputs=plain.inputs[:, torch.arange(2 * time) % time])
-    made = [turned.rows(rows.flip(0), time - 1), longer.rows(rows, 2 * time)]
-    if padding:
+        return replace(given, inputs=given.inputs.gather(1, places))
+
+    def _drawn(self, made: TracedModel, time: int) -> list[Example]:
+        """Two sequences or more of ``time`` steps with inputs that are not those of the example; or of fewer; or of
+        the example's own inputs."""
+        plain = self._unpadded(made)
+        count, steps, draw = max(2, len(plain.inputs)), plain.inputs.shape[1], torch.Generator().manual_seed(0)
+        rows = torch.arange(count) % len(plain.inputs)
+        own = replace(plain, inputs=plain.inputs[:, torch.arange(time) % steps]).rows(rows, time)
+        if plain.inputs.is_floating_point():
+            vectors = plain.inputs.flatten(0, 1)
+            picked = vectors[torch.randint(len(vectors), (count, time), generator=draw).to(vectors.device)]
+            spread = float(vectors.std().nan_to_num()) or 1.0
+            other = picked + spread * torch.randn(picked.shape, generator=draw).to(picked)
+        else:
+            table = made.embedding
+            known = range(len(table.weight)) if table is not None else plain.inputs.unique().tolist()
+            tokens = torch.tensor([token for token in known if token not in made.padding] or [0])
+            other = tokens[torch.randint(len(tokens), (count, time), generator=draw)].to(plain.inputs)
+        drawn = replace(own, inputs=other)
+        return [drawn, own] if time <= steps else [drawn, drawn.rows(torch.arange(count), steps), own]
+
+    def _padded(self, made: TracedModel, plain: Example) -> Example:
+        batch, time = plain.inputs.shape[:2]
         padded = plain.rows(torch.arange(max(2, batch)) % batch, time)
-        ends = (time - torch.arange(len(padded.inputs), device=given.inputs.device)).clamp(min=1)
-        made.append(replace(padded, inputs=padded.inputs.masked_fill(~mask_of(ends, time), min(padding))))
-    return made
+        ends = (time - torch.arange(len(padded.inputs), device=plain.inputs.device)).clamp(min=1)
+        return replace(padded, inputs=padded.inputs.masked_fill(~mask_of(ends, time), min(made.padding)))
 
 
 def _lengths_of(one: Example, padding: frozenset[int], followed: Callable[[Example], Followed] | None) -> Tensor | None:
@@ -282,16 +348,20 @@ def _in_order(theirs: Tensor, axes: tuple[str, ...], batch: int, time: int, size
     return found.permute([labels.index(label) for label in ("B", "T", "F")])
 
 
-def _explained(
-    made: TracedModel, module: nn.Module, first: Followed, one: Example, difference: float, scale: float,
-    allowed: float,
-) -> str:  # fmt: skip
-    where = _first_wrong(made, first, allowed)
+def _explained(module: nn.Module, one: Example, difference: float, scale: float, where: str) -> str:
     return (
         f"What was found in 'model' ({type(module).__name__}) does not compute what it does: they differ by up to "
         f"{difference:.2g} where outputs reach {scale:.2g}, on inputs {tuple(one.inputs.shape)}"
         + (f", first in {where!r}" if where else "")
         + ". Give its parts yourself: rote.adapt(recurrent=..., embedding=..., readout=..., like=model)."
+    )
+
+
+def _hidden(module: nn.Module, where: str) -> str:
+    return (
+        f"What was found in 'model' ({type(module).__name__}) gives the same outputs, but not the same in {where!r}, "
+        "which does not reach them now: weights of 0? Give its parts yourself: rote.adapt(recurrent=..., "
+        "embedding=..., readout=..., like=model)."
     )
 
 
@@ -334,6 +404,8 @@ def _value(node: Node, values: dict[int, Tensor], positions: Tensor | None) -> T
         assert positions is not None
         made = first + positions
     else:
+        if node.op not in OPERATIONS:  # as a softmax at the end
+            return None
         made = compute(Plain(), node, {id(b): v for b, v in zip(node.inputs, given, strict=True)}, node.weights)
     values[id(node)] = made
     return made
