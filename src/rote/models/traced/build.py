@@ -122,6 +122,11 @@ class TracedModel(SequenceModel):
             )
 
     def check_counted(self, tokens: Tensor, lengths: Tensor | None) -> None:
+        if not (self.padded or self.padding) and lengths is not None and bool((lengths < tokens.shape[1]).any()):
+            raise UsageError(
+                "The module itself does not leave out all that is behind 'lengths'. Give rows of one length, one at a "
+                "time, without padding."
+            )
         if lengths is not None or not self.padding or not self.padded:
             return
         counted = counted_steps(tokens, self.padding)

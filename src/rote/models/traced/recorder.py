@@ -47,6 +47,7 @@ class Visit:
     module: nn.Module
     output: Tensor
     meaning: Meaning | None
+    version: int  # of the output: another one later says that it was written into
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ class Recorder(TorchFunctionMode):
 
     def _judged(self, name: str, given: Any, options: Any, found: Any, met: list[Any]) -> Any:
         lost = next((value for value in met if isinstance(value, Lost)), None)
+        if lost is None and torch.is_autocast_enabled(self.scene.like.device.type) and self._is_cast(found):
+            lost = Lost(self._at("autocast, which computes in another dtype than the weights"))
         if lost is None:
             try:
                 if name not in RULES:
@@ -144,6 +147,10 @@ class Recorder(TorchFunctionMode):
             except (TypeError, IndexError, ValueError, AttributeError, KeyError):
                 lost = Lost(self._at(f"torch's {name}, used in a way that is not known here"))
         return tuple(lost for _ in found) if isinstance(found, tuple | list) else lost
+
+    def _is_cast(self, found: Any) -> bool:
+        made = [one for one in _flat((found,)) if isinstance(one, Tensor) and one.is_floating_point()]
+        return any(one.dtype != self.scene.like.dtype for one in made)
 
     def _written(self, args: Any, given: Any) -> None:
         target, index, value = given
@@ -232,7 +239,8 @@ def _watch(recorder: Recorder, twin: nn.Module, name: str, whole: nn.Module) -> 
         output = tensor_of(found) if not isinstance(found, Tensor) else found
         if output is not None:
             meaning = recorder.meaning(output)
-            recorder.visits.append(Visit(name, twin, output, None if isinstance(meaning, Tensor) else meaning))
+            meaning = None if isinstance(meaning, Tensor) else meaning
+            recorder.visits.append(Visit(name, twin, output, meaning, output._version))
         return found
 
     twin.__dict__["forward"] = watched
