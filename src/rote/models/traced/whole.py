@@ -321,7 +321,9 @@ def _lengths_of(one: Example, padding: frozenset[int], followed: Callable[[Examp
 def _refuse_restless(module: nn.Module, outputs: Tensor | None, again: Tensor | None, allowed: float) -> None:
     """Refuse what gives other outputs when it is asked again."""
     assert outputs is not None and again is not None
-    if again.shape == outputs.shape and _difference_of(outputs, again) <= allowed * max(float(outputs.abs().max()), 1e-30):
+    if again.shape == outputs.shape and _difference_of(outputs, again) <= allowed * max(
+        float(outputs.abs().max()), 1e-30
+    ):
         return
     kind = type(module).__name__
     for name, weight in module.named_parameters():
