@@ -87,7 +87,7 @@ class OwnForward(nn.Module):
         """The module that looks up the tokens, for analyses that take gradients there."""
         if len(self._tables) > 1:
             raise UsageError(
-                f"'model' looks its tokens up in {' and '.join(map(repr, self._tables))}: through one table only a part "
+                f"'model' looks its tokens up in {' and '.join(map(repr, self._tables))}: through one only a part "
                 f"of what they do is seen. Choose one, embedding=model.module.{self._tables[0]}, or look at vectors."
             )
         if self._embedding is None:

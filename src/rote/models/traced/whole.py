@@ -202,8 +202,8 @@ class Comparison:
                     self._differ(made, self._padded(made, plain))
                 except UsageError:  # right without padding
                     made.padded = False
-                except Exception:
-                    pass
+                except Exception:  # a module of one length
+                    made.padded = False
         made.origin = f"compared with {type(self.module).__name__}: largest difference {worst:.1g}"
 
     def longer(self, made: TracedModel, time: int) -> None:
@@ -320,7 +320,8 @@ def _lengths_of(one: Example, padding: frozenset[int], followed: Callable[[Examp
 
 def _refuse_restless(module: nn.Module, outputs: Tensor | None, again: Tensor | None, allowed: float) -> None:
     """Refuse what gives other outputs when it is asked again."""
-    assert outputs is not None and again is not None
+    assert outputs is not None
+    assert again is not None
     if again.shape == outputs.shape and _difference_of(outputs, again) <= allowed * max(
         float(outputs.abs().max()), 1e-30
     ):
