@@ -31,7 +31,8 @@ from rote.models.traced.rules import RULES
 
 SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "register_hook", "stride", "is_contiguous",
           "data_ptr", "element_size", "storage_offset", "nelement", "ndimension", "get_device", "is_complex",
-          "is_pinned", "is_same_size", "is_signed", "is_inference", "is_nested", "can_cast", "retain_grad", "__set__")  # fmt: skip
+          "is_pinned",
+          "is_same_size", "is_signed", "is_inference", "is_nested", "can_cast", "retain_grad", "__set__")  # fmt: skip
 MADE = ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
         "empty_like", "arange")  # fmt: skip
 READ = ("T", "mT", "data")  # attributes that are tensors
