@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -484,3 +485,113 @@ def test_a_sharded_model_is_refused() -> None:
             rote.adapt(model, example=TOKENS)
     finally:
         dist.destroy_process_group()
+
+
+class Hiding(nn.Module):
+    """What its forward does is not all seen, or not on every input."""
+
+    def __init__(self, way: str) -> None:
+        super().__init__()
+        self.way = way
+        self.emb, self.rnn, self.out = nn.Embedding(WORDS, 4), nn.GRU(4, 4, batch_first=True), nn.Linear(4, 3)
+        if way == "weights of zero":
+            nn.init.zeros_(self.out.weight)
+
+    def forward(self, x: Tensor) -> Any:
+        e = self.emb(x)
+        if self.way == "one token":
+            e = e + _unseen(e)
+        h = self.rnn(e)[0]
+        if (self.way == "membership" and 7 in x) or (self.way == "one sequence" and len(x) == 1):
+            h = -h
+        if (self.way == "array" and np.asarray(x).max() > 8) or (self.way == "many steps" and x.shape[1] > 20):
+            h = -h
+        if self.way == "weights of zero":
+            h.data.mul_(2)
+        if self.way == "noise":
+            h = (h @ h.mT).softmax(-1) @ h + torch.randn_like(h)
+        return self.out(h[:, :20] if self.way == "truncates" else h)
+
+
+def _unseen(e: Tensor) -> Tensor:
+    """A function of what it is given in which torch's functions are not followed."""
+    with torch._C.DisableTorchFunction():
+        return e.sigmoid()
+
+
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("one token", r"on inputs \(2, 12\); its example has 6 steps"),
+        ("one sequence", r"on inputs \(1, 5\)"),
+        ("weights of zero", "gives the same outputs, but not the same in 'rnn'"),
+        ("noise", "gives other outputs when it is called again"),
+    ],
+)
+def test_what_the_example_does_not_show_is_refused_at_once(way: str, told: str) -> None:
+    torch.manual_seed(0)
+    example = torch.zeros(1, 6, dtype=torch.int64) if way == "one token" else TOKENS
+    with pytest.raises(UsageError, match=told):
+        rote.adapt(Hiding(way), example=example)
+
+
+@pytest.mark.parametrize("way", ["membership", "array"])
+def test_numbers_that_leave_torch_are_ways_that_depend_on_values(way: str) -> None:
+    adapted = rote.adapt(Hiding(way), example=TOKENS)
+    assert isinstance(adapted, OwnForward)
+    assert "a way through the forward that depends on values" in adapted.reason
+
+
+@pytest.mark.parametrize(("way", "told"), [("many steps", "differ by up to"), ("truncates", r"it gives \(3, 20, 3\)")])
+def test_every_new_number_of_steps_is_compared(way: str, told: str) -> None:
+    torch.manual_seed(0)
+    model = Hiding(way)
+    adapted = rote.adapt(model, example=TOKENS)
+    longer = TOKENS[:, torch.arange(21) % 6]
+    torch.testing.assert_close(rote.trace(adapted, longer[:, :20]).logits, model(longer[:, :20]).detach())
+    for _ in range(2):
+        with pytest.raises(UsageError, match=told + r".* on inputs \(3, 21\); its example has 6 steps"):
+            rote.decompose(adapted, longer, spans=[(0, 1)])
+
+
+def test_neither_of_two_tables_is_taken_for_all_that_tokens_do() -> None:
+    class Two(Hiding):
+        def forward(self, x: Tensor) -> Any:
+            return self.out(self.rnn(self.emb(x) + self.more(x))[0])
+
+    model = Two("")
+    model.more = nn.Embedding(WORDS, 4)
+    adapted = rote.adapt(model, example=TOKENS)
+    for analysis in (rote.connectivity, rote.erase):
+        with pytest.raises(UsageError, match="looks its tokens up in 'emb' and 'more'"):
+            analysis(adapted, TOKENS)
+    assert rote.connectivity(adapted, TOKENS, embedding=adapted.module.emb).values.shape == (3, 6, 6)
+
+
+def test_lengths_that_a_module_does_not_leave_out_are_refused() -> None:
+    class Unpacked(Packed):
+        def forward(self, x: Tensor, lengths: Tensor) -> Any:
+            return self.tags(self.rnn(self.emb(x))[0])
+
+    adapted = rote.adapt(made(Unpacked), example=(TOKENS, torch.tensor([6, 6, 6])))
+    with pytest.raises(UsageError, match="does not leave out all that is behind 'lengths'"):
+        rote.trace(adapted, TOKENS, lengths=COUNTED)
+
+
+def test_positions_do_not_start_anew_in_the_middle_of_a_text() -> None:
+    adapted = rote.adapt(made(WHOLE["Positional"]), example=TOKENS)
+    with pytest.raises(UsageError, match="'initial' must be left out: 'model' adds positions"):
+        rote.trace(adapted, TOKENS, initial=torch.zeros(1, 3, 5).double())
+
+
+@pytest.mark.parametrize("name", ["Positional", "Residual"])
+def test_a_text_that_goes_on_is_read_by_the_explorer_as_a_whole(name: str) -> None:
+    from types import SimpleNamespace
+
+    from rote.explorer.prefix_cache import Trails
+
+    adapted, trails = rote.adapt(made(WHOLE[name]), example=TOKENS), Trails()
+    for time in (4, 5, 6):
+        tokens = TOKENS[:1, :time]
+        trail, _ = trails.follow(SimpleNamespace(model=adapted), SimpleNamespace(tokens=tokens))  # type: ignore[arg-type]
+        torch.testing.assert_close(trail.last, adapted(tokens)[0, -1].detach())

@@ -121,6 +121,11 @@ def check_initial(model: SequenceModel, inputs: Inputs, initial: Any) -> list[St
     zero = recurrent.zero_states(inputs.batch)
     if initial is None:
         return zero
+    if model.positioned:
+        raise UsageError(
+            "'initial' must be left out: 'model' adds positions to its embedding, and they would start anew. Give the "
+            "whole sequence."
+        )
     if isinstance(initial, Tensor):
         initial = (initial,)
     try:

@@ -71,6 +71,7 @@ class Cell(nn.Module, ABC):
     recurrent_matrix: bool = True  # whether there are ``weight_hh`` and ``bias_hh``; they are None if not
     whole_states: tuple[str, ...] = ()  # never taken apart: denominators, stabilizers
     start_values: Mapping[str, float] = {}  # of states that do not start from zero
+    only_reads = True  # a step writes into no buffer: those may be pieces of large weights, and need no copy
     taken_whole: str = ""  # what no rule takes apart; the rule that takes everything apart is then refused
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name

@@ -68,7 +68,7 @@ class Trails:
             mine = [] if known else [trail for (of, _), trail in self._trails.items() if of == key]
         read = 0
         if known is None:
-            forward = reader.model.recurrent.directions == 1
+            forward = reader.model.recurrent.directions == 1 and reader.model.reads_on
             nearest = max(mine, key=lambda trail: trail.common(tokens), default=None) if forward else None
             known, read = _extended(reader, reading.tokens, nearest)
         self._keep((key, tokens), known)

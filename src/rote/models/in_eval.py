@@ -29,7 +29,8 @@ def _twin(module: Module, known: dict[int, nn.Module]) -> Module:
         of = made.__dict__
         of.update(vars(module), training=False)
         of.pop("_compiled_call_impl", None)  # of module.compile(): bound to the module itself
-        of["_buffers"] = {name: _copied(value) for name, value in module._buffers.items()}
+        only_reads = getattr(module, "only_reads", False)
+        of["_buffers"] = {name: v if only_reads else _copied(v) for name, v in module._buffers.items()}
         of["_parameters"] = dict(module._parameters)
         if getattr(module, "max_norm", None) is not None:  # an embedding that changes its weights when they are read
             of["_parameters"] = {name: _copied(value) for name, value in module._parameters.items()}

@@ -26,6 +26,8 @@ class SequenceModel(nn.Module):
 
     readout: nn.Module | None  # nn.Linear or PerStep
     origin = ""  # of an adapted model: whether it was compared with the user's
+    reads_on = True  # whether the states that a trace shows are all that a longer text needs to be read on from there
+    positioned = False  # whether steps are counted from the first one that is given
 
     def __init__(
         self,

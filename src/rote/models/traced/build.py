@@ -40,10 +40,13 @@ SHOWN = {
 class TracedModel(SequenceModel):
     """A user's whole module in stages."""
 
+    reads_on = False  # a layer carries more than its own states, and counts its steps
+
     def __init__(self, parts: Parts, positions_for: Callable[[int], Tensor] | None) -> None:
         super().__init__(parts.stages, parts.embedding, parts.readout)
         self.parts, self._positions_for = parts, positions_for
         self._positions: dict[int, Tensor] = {}
+        self.compared: set[int] = set()  # numbers of steps on which it was compared with the module
         self.padded = True  # whether it is right about rows that end with padding
         self._source = Source()
         self._versions: Versions = ()
@@ -64,6 +67,7 @@ class TracedModel(SequenceModel):
         self._renew()
         self._make_room(inputs.shape[1])
         self.check_counted(inputs, lengths)
+        self._compare(inputs.shape[1])
         return super().forward(inputs, lengths=lengths, initial=initial)
 
     def follow(self, source: Source) -> None:
@@ -82,7 +86,21 @@ class TracedModel(SequenceModel):
             )
         self.recurrent, self.embedding, self.readout = made.recurrent, made.embedding, made.readout
         self.parts, self.padded, self.origin, self._versions = made.parts, made.padded, made.origin, now
-        self._positions_for, self._positions = made._positions_for, {}
+        self._positions_for, self._positions, self.compared = made._positions_for, {}, made.compared
+
+    def _compare(self, time: int) -> None:
+        """With the module itself, on any number of steps that is new: its forward may depend on that."""
+        if self._source.module is not None and time not in self.compared:
+            self.compared.add(time)
+            try:
+                self._source.compare(self, time)
+            except UsageError:
+                self.compared.discard(time)
+                raise
+
+    @property
+    def positioned(self) -> bool:
+        return self._positions_for is not None
 
     @property
     def padding(self) -> frozenset[int]:
@@ -104,6 +122,11 @@ class TracedModel(SequenceModel):
             )
 
     def check_counted(self, tokens: Tensor, lengths: Tensor | None) -> None:
+        if not (self.padded or self.padding) and lengths is not None and bool((lengths < tokens.shape[1]).any()):
+            raise UsageError(
+                "The module itself does not leave out all that is behind 'lengths'. Give rows of one length, one at a "
+                "time, without padding."
+            )
         if lengths is not None or not self.padding or not self.padded:
             return
         counted = counted_steps(tokens, self.padding)
@@ -125,6 +148,7 @@ class TracedModel(SequenceModel):
         self._renew()
         self._make_room(inputs.shape[1])
         self._check_padding(inputs)
+        self._compare(inputs.shape[1])
         vectors = super().embed(inputs)
         if self.embedding is None or self._positions_for is None:
             return vectors
@@ -153,9 +177,12 @@ class Source:
     whatever becomes of the module."""
 
     def __init__(
-        self, module: nn.Module | None = None, make: Callable[[], TracedModel | OwnForward] | None = None
+        self,
+        module: nn.Module | None = None,
+        make: Callable[[], TracedModel | OwnForward] | None = None,
+        compare: Callable[[TracedModel, int], None] | None = None,
     ) -> None:
-        self.module, self._make = module, make
+        self.module, self._make, self._compare = module, make, compare
 
     def versions(self) -> Versions:
         """Of its weights: which tensors they are, and how often each was written to."""
@@ -167,6 +194,11 @@ class Source:
     def again(self) -> TracedModel | OwnForward:
         assert self._make is not None
         return self._make()
+
+    def compare(self, made: TracedModel, time: int) -> None:
+        """Refuse what the module and what was made of it do not do alike on so many steps."""
+        assert self._compare is not None
+        self._compare(made, time)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Source:
         return Source()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -49,6 +49,14 @@ class Example:
         batch, time = self.inputs.shape[:2]
         whole = given.dtype in WHOLE and given.shape == (batch,)
         return whole and bool((given >= 1).all()) and bool((given <= time).all())
+
+    def of_lengths(self, lengths: Tensor) -> Example:
+        """With other lengths in place of those that there are."""
+        others = [
+            one if not self._are_lengths(one) else lengths.to(one) if isinstance(one, Tensor) else lengths.tolist()
+            for one in self.others
+        ]
+        return replace(self, others=tuple(others))
 
     def rows(self, order: Tensor, time: int, full: bool = True) -> Example:
         """Some sequences, cut to ``time`` steps; with ``full`` lengths none of them is padded."""

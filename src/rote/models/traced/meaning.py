@@ -110,6 +110,7 @@ class Scene:
     where: str = ""
     leaf: Node | None = None
     embedding: dict[str, Any] | None = None  # of the leaf: weight and options of the look-up
+    tables: list[str] = field(default_factory=list)  # modules that looked the tokens up, each table once
     lengths: Tensor | None = None  # of a packed sequence that was met
     padding: set[int] = field(default_factory=set)  # tokens that the module leaves out
     decisions: list[str] = field(default_factory=list)  # where the way depended on values

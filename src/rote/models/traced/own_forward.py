@@ -39,6 +39,7 @@ class OwnForward(nn.Module):
         self.example = example
         self._like = followed.scene.like
         self._embedding = _looked_up(module, followed)
+        self._tables = list(dict.fromkeys(followed.scene.tables))
         self._has_states = bool(_states(followed, *example.inputs.shape[:2]))
         plain = [v for v in followed.visits if v.name and not isinstance(v.module, nn.Dropout | nn.Identity)]
         self.found = {visit.name: type(visit.module).__name__ for visit in plain if not list(visit.module.children())}
@@ -84,6 +85,11 @@ class OwnForward(nn.Module):
 
     def get_input_embeddings(self) -> nn.Module:
         """The module that looks up the tokens, for analyses that take gradients there."""
+        if len(self._tables) > 1:
+            raise UsageError(
+                f"'model' looks its tokens up in {' and '.join(map(repr, self._tables))}: through one only a part "
+                f"of what they do is seen. Choose one, embedding=model.module.{self._tables[0]}, or look at vectors."
+            )
         if self._embedding is None:
             raise UsageError("'model' does not look its tokens up in an nn.Embedding. Give embedding=..., or vectors.")
         return self._embedding

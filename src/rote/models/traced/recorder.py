@@ -29,12 +29,14 @@ from rote.models.traced.meaning import Count, Lost, Mask, Meaning, Scene, Series
 from rote.models.traced.recurrent_rules import KINDS, cell_of, is_packed
 from rote.models.traced.rules import RULES
 
-DECIDING = ("__bool__", "item", "tolist", "__int__", "__float__", "__index__", "numpy", "nonzero", "equal", "allclose")
-SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "__format__", "__repr__", "register_hook",
-          "stride", "is_contiguous", "data_ptr", "element_size", "storage_offset", "nelement")  # fmt: skip
+SILENT = ("size", "dim", "numel", "__get__", "__len__", "is_floating_point", "register_hook", "stride", "is_contiguous",
+          "data_ptr", "element_size", "storage_offset", "nelement", "ndimension", "get_device", "is_complex",
+          "is_pinned",
+          "is_same_size", "is_signed", "is_inference", "is_nested", "can_cast", "retain_grad", "__set__")  # fmt: skip
 MADE = ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
         "empty_like", "arange")  # fmt: skip
 READ = ("T", "mT", "data")  # attributes that are tensors
+OF_TORCH = (Tensor, str, torch.dtype, torch.device, type(None))  # of these only tensors tell a value
 FILES = (norm_rules, recurrent_rules, reduction_rules, shape_rules)  # which have entered their rules
 
 
@@ -46,6 +48,7 @@ class Visit:
     module: nn.Module
     output: Tensor
     meaning: Meaning | None
+    version: int  # of the output: another one later says that it was written into
 
 
 @dataclass(frozen=True)
@@ -121,18 +124,20 @@ class Recorder(TorchFunctionMode):
             self._note_layer(name, *args)
         if not met or name in SILENT or name in MADE:
             return
-        if name in DECIDING:
-            if not all(isinstance(value, Count | Mask) for value in met):
-                self.scene.decisions.append(self._at(name))
-            return
         if name == "__setitem__":
             self._written(args, given)
+            return
+        if name == "nonzero" or not all(isinstance(one, OF_TORCH) for one in _flat((found,))):
+            if not all(isinstance(value, Count | Mask) for value in met):  # numbers that have left torch
+                self.scene.decisions.append(self._at(name))
             return
         self._note_lengths(name, args)
         self.know(found, self._judged(name, given, options, found, met))
 
     def _judged(self, name: str, given: Any, options: Any, found: Any, met: list[Any]) -> Any:
         lost = next((value for value in met if isinstance(value, Lost)), None)
+        if lost is None and torch.is_autocast_enabled(self.scene.like.device.type) and self._is_cast(found):
+            lost = Lost(self._at("autocast, which computes in another dtype than the weights"))
         if lost is None:
             try:
                 if name not in RULES:
@@ -143,6 +148,10 @@ class Recorder(TorchFunctionMode):
             except (TypeError, IndexError, ValueError, AttributeError, KeyError):
                 lost = Lost(self._at(f"torch's {name}, used in a way that is not known here"))
         return tuple(lost for _ in found) if isinstance(found, tuple | list) else lost
+
+    def _is_cast(self, found: Any) -> bool:
+        made = [one for one in _flat((found,)) if isinstance(one, Tensor) and one.is_floating_point()]
+        return any(one.dtype != self.scene.like.dtype for one in made)
 
     def _written(self, args: Any, given: Any) -> None:
         target, index, value = given
@@ -231,7 +240,8 @@ def _watch(recorder: Recorder, twin: nn.Module, name: str, whole: nn.Module) -> 
         output = tensor_of(found) if not isinstance(found, Tensor) else found
         if output is not None:
             meaning = recorder.meaning(output)
-            recorder.visits.append(Visit(name, twin, output, None if isinstance(meaning, Tensor) else meaning))
+            meaning = None if isinstance(meaning, Tensor) else meaning
+            recorder.visits.append(Visit(name, twin, output, meaning, output._version))
         return found
 
     twin.__dict__["forward"] = watched

@@ -83,7 +83,8 @@ def is_packed(second: Any) -> bool:
 
 
 def _recurrent(kind: str, scene: Scene, found: Any, given: Any, *rest: Any) -> Any:
-    hx, flat, biased, layers, _, _, bidirectional = rest[1:8] if is_packed(rest[0]) else rest[:7]
+    packed = is_packed(rest[0])
+    hx, flat, biased, layers, _, _, bidirectional = rest[1:8] if packed else rest[:7]
     directions = 2 if bidirectional else 1
     count = len(flat) // (layers * directions)
     weights = [flat[at : at + count] for at in range(0, len(flat), count)]
@@ -91,6 +92,8 @@ def _recurrent(kind: str, scene: Scene, found: Any, given: Any, *rest: Any) -> A
     value = value_of(given)
     if not isinstance(value, Series):
         raise Unclear("a recurrent layer that is called step by step")
+    if not packed and value.axes != (("B", "T", "F") if rest[7] else ("T", "B", "F")):
+        raise Unclear("a recurrent layer that runs over another axis than that of the steps (batch_first?)")
     node, memories = stack(scene, value.node, cells, directions, _starts(scene, hx, len(cells)))
     last = [At(memory, 0 if memory.reverse else scene.time - 1, ("B", "F")) for memory in memories]
     ends = Several(tuple(last), ("D", "B", "F"), (len(last),))

@@ -114,9 +114,11 @@ def embedding(
 
 def _leaf(scene: Scene, options: dict[str, Any], size: int, tokens: Tokens) -> Any:
     if scene.embedding is not None and scene.embedding["weight"] is not options["weight"]:
+        scene.tables.append(scene.where)
         raise Unclear("tokens that are looked up in two tables")
     if scene.leaf is None:
         scene.leaf, scene.embedding = scene.node("input", (), size), options
+        scene.tables.append(scene.where)
     axes = (*tokens.axes, "F")
     return Series(scene.leaf, axes) if tokens.time is None else At(scene.leaf, tokens.time, axes)
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from rote.models.traced import shapes
-from rote.models.traced.meaning import At, Meaning, Scene, Series, Unclear
-from rote.models.traced.rules import rule, value_of
+from rote.models.traced.meaning import At, Meaning, Scene, Series, Tokens, Unclear
+from rote.models.traced.rules import embedding, rule, value_of
 
 
 @rule("split", "chunk", "split_with_sizes", "tensor_split")
@@ -44,11 +44,7 @@ def select(scene: Scene, found: Any, given: Any, dim: int, index: int) -> Any:
 @rule("index_select")
 def index_select(scene: Scene, found: Tensor, given: Any, dim: int, index: Any) -> Any:
     """Sequences in another order, as packing sorts them: the same for each of them."""
-    if (
-        given.axes[dim] == "B"
-        and isinstance(index, Tensor)
-        and torch.equal(index.sort().values, torch.arange(scene.batch))
-    ):
+    if given.axes[dim] == "B" and shapes.is_order(scene, index):
         return given
     raise Unclear("an index that is a tensor")
 
@@ -118,6 +114,8 @@ def stack(scene: Scene, found: Tensor, tensors: Any, dim: int = 0) -> Any:
 
 @rule("__getitem__")
 def getitem(scene: Scene, found: Tensor, given: Any, index: Any) -> Any:
+    if isinstance(given, Tensor) and isinstance(index, Tokens) and given.dim() == 2 and given.is_floating_point():
+        return embedding(scene, found, index, given)  # a look-up in the table itself
     return shapes.indexed(scene, given, index, found)
 
 

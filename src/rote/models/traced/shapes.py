@@ -229,11 +229,19 @@ def _of_several(value: Several, part: Any) -> Several:
 
 
 def _by_tensor(scene: Scene, value: Any, index: list[Any]) -> Meaning:
-    """value[all sequences, the last step that counts]."""
+    """value[all sequences, the last step that counts], or the sequences in another order: the same for each."""
+    (first, *rest) = index
+    if value.axes[:1] == ("B",) and not rest and is_order(scene, first):
+        return value
     whole = [isinstance(part, Tensor) and torch.equal(part, _sequences(scene, part)) for part in index]
     if isinstance(value, Series) and value.axes[:2] == ("B", "T") and len(index) == 2 and whole[0]:
         return last_step(scene, value, index[1], value.axes[:1] + value.axes[2:])
     raise Unclear("an index that is a tensor")
+
+
+def is_order(scene: Scene, index: Any) -> bool:
+    one = isinstance(index, Tensor) and index.dtype == torch.int64 and index.shape == (scene.batch,)
+    return one and torch.equal(index.sort().values, _sequences(scene, index))
 
 
 def _sequences(scene: Scene, like: Tensor) -> Tensor:

@@ -37,6 +37,8 @@ class Wire:
 class Program(nn.Module):
     """Nodes computed step by step from what lies beside each other on one axis."""
 
+    only_reads = True
+
     def __init__(self, wires: Sequence[Wire], wanted: Sequence[Node]) -> None:
         super().__init__()
         self.wires, self.wanted = tuple(wires), tuple(wanted)

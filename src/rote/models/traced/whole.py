@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,17 +20,17 @@ from rote.models.in_eval import in_eval
 from rote.models.readout import ROUNDING
 from rote.models.traced.build import ENDINGS, Parts, Source, TracedModel, build, counted_steps
 from rote.models.traced.example import Example, example_of, plain_rows
-from rote.models.traced.graph import Node, compute
+from rote.models.traced.graph import OPERATIONS, Node, compute
 from rote.models.traced.known_modules import refuse_traps
 from rote.models.traced.meaning import Series, Unclear
 from rote.models.traced.own_forward import OwnForward
 from rote.models.traced.recorder import Followed, follow
+from rote.models.traced.stages import with_room
 
 Call = Callable[..., Any]
 QUANTIZING = ("bitsandbytes", "torchao", "hqq", "gptqmodel", "auto_gptq", "awq", "aqlm", "eetq", "compressed_tensors",
               "optimum")  # fmt: skip
 ROUNDED = 32.0  # times the rounding of a number, by which inputs are changed to see how much that moves the outputs
-LONGER, PADDED = 2, 3  # numbers of examples; over many steps rounding may grow to anything
 MOST = 50.0  # times the difference that is allowed without that look
 
 
@@ -53,13 +54,18 @@ def adapt_whole(model: nn.Module, example: Any, call: Call | None) -> TracedMode
             given = given.masked
             run = call or _calling(module, given.names)
             first = followed(given)
+        with torch.inference_mode(False), torch.no_grad(), left_alone(run, given.inputs.device):
+            twin = in_eval(module)
+            outputs, again = (tensor_of(run(twin, given.inputs.clone(), *given.others)) for _ in range(2))
+        _refuse_restless(module, outputs, again, ROUNDING[first.scene.lowest])
         return OwnForward(module, run, given, first, str(reason))
     positions = None
     if first.scene.positions is not None:
         positions = _positions(followed, given)
     made = TracedModel(parts, positions).train(module.training)
-    _verify(made, module, given, run, first, followed)
-    made.follow(Source(module, lambda: adapt_whole(module, given, call)))
+    beside = Comparison(module, given, run, first, followed)
+    beside.verify(made)
+    made.follow(Source(module, lambda: adapt_whole(module, given, call), beside.longer))
     return made
 
 
@@ -132,7 +138,9 @@ def _followed(module: nn.Module, batch: Example, run: Call, like: Tensor) -> Fol
 
 def _failed(module: nn.Module, batch: Example, error: Exception) -> UsageError:
     said = str(error).splitlines()
-    takes = list(inspect.signature(module.forward).parameters)
+    parameters = inspect.signature(module.forward).parameters
+    takes = list(parameters)
+    named = takes and parameters[takes[0]].kind is inspect.Parameter.KEYWORD_ONLY
     rows = sorted({part.num_embeddings for part in module.modules() if isinstance(part, nn.Embedding)})
     if "index out of range in self" in said and rows:  # as a table says it
         most, steps = int(batch.inputs.max()), batch.inputs.shape[1]
@@ -142,8 +150,9 @@ def _failed(module: nn.Module, batch: Example, error: Exception) -> UsageError:
         )
     return UsageError(
         f"'model' ({type(module).__name__}) failed on inputs {tuple(batch.inputs.shape)}: {type(error).__name__}: "
-        f"{said[0] if said else ''} Its forward takes {', '.join(takes) or 'nothing'}: give all of them, "
-        "example=(tokens, lengths), or say how to call it: call=lambda model, tokens: model(tokens, ...)."
+        f"{said[0].rstrip('.') if said else ''}. Its forward takes {', '.join(takes) or 'nothing'}: give all of them, "
+        "example=(tokens, lengths), or say how to call it: call=lambda model, tokens: "
+        f"model({takes[0] + '=' if named else ''}tokens, ...)."
     )
 
 
@@ -160,59 +169,142 @@ def _positions(followed: Callable[[Example], Followed], given: Example) -> Calla
     return positions
 
 
-def _verify(
-    made: TracedModel, module: nn.Module, given: Example, run: Call, first: Followed,
-    followed: Callable[[Example], Followed],
-) -> None:  # fmt: skip
-    """On the example and on others made from it: its steps in another order and one less of them, twice as many steps,
-    and rows that end with what the module itself takes for padding."""
-    allowed = max(ROUNDING[first.scene.lowest], ROUNDING[made.zeros.dtype])
-    worst = 0.0
-    with torch.inference_mode(False), torch.no_grad(), left_alone(run, given.inputs.device):
-        twin = in_eval(module)
-        for number, one in enumerate((given, *_others_like(given, made.padding))):
-            try:
-                theirs = tensor_of(run(twin, one.inputs.clone(), *one.others))
-            except Exception:
-                if number:  # a module of one length
-                    continue
-                raise
-            assert theirs is not None
-            lengths = _lengths_of(one, made.padding, followed if first.scene.lengths is not None else None)
-            ours = in_eval(made)(one.inputs, lengths=lengths)
-            difference, scale = _difference(made.parts, ours, theirs, lengths)
-            if not number:
-                again = tensor_of(run(twin, one.inputs.clone(), *one.others))
-                if not _difference_of(theirs, again) <= allowed * max(scale, 1e-30):
-                    raise UsageError(_restless(module, theirs))
-            if not difference <= allowed * max(scale, 1e-30) and not (
-                (number == LONGER or difference <= MOST * allowed * scale)
-                and difference <= _moved(made, one.inputs, lengths)
-            ):
-                if number == PADDED:  # right without padding
+@dataclass
+class Comparison:
+    """A module beside what was made of it."""
+
+    module: nn.Module
+    given: Example
+    run: Call
+    first: Followed
+    followed: Callable[[Example], Followed]
+
+    def __post_init__(self) -> None:
+        self._twin = in_eval(self.module)
+
+    def verify(self, made: TracedModel) -> None:
+        """On the example, and on others made from it."""
+        given, time, rows = self.given, self.given.inputs.shape[1], torch.arange(len(self.given.inputs))
+        with self._apart():
+            theirs, again = self._theirs(given), self._theirs(given)
+            _refuse_restless(self.module, theirs, again, self._allowed(made))
+            worst = self._differ(made, given, theirs)
+            where = _first_wrong(made, self.first, MOST * self._allowed(made))
+            if where:
+                raise UsageError(_hidden(self.module, where))
+            plain = self._unpadded(made)
+            turned = replace(plain, inputs=plain.inputs.flip(1))
+            alone, fewer = turned.rows(rows[-1:], time - 1), turned.rows(rows.flip(0), time - 1)
+            for candidates in ([alone, fewer], self._drawn(made, 2 * time)):
+                worst = max(worst, self._first_that_runs(made, candidates))
+            if made.padding or given.lengths is not None:
+                try:
+                    self._differ(made, self._padded(made, plain))
+                except UsageError:  # right without padding
                     made.padded = False
-                    continue
-                raise UsageError(_explained(made, module, first, one, difference, scale, allowed))
-            worst = max(worst, difference)
-    made.origin = f"compared with {type(module).__name__}: largest difference {worst:.1g}"
+                except Exception:  # a module of one length
+                    made.padded = False
+        made.origin = f"compared with {type(self.module).__name__}: largest difference {worst:.1g}"
 
+    def longer(self, made: TracedModel, time: int) -> None:
+        """On another number of steps than those that were verified."""
+        with self._apart():
+            self._first_that_runs(made, self._drawn(made, time), time > max(made.compared - {time}))
 
-def _others_like(given: Example, padding: frozenset[int]) -> list[Example]:
-    """Shorter, longer and, of a module that knows padding, padded."""
-    batch, time = given.inputs.shape[:2]
-    rows, plain = torch.arange(batch), given
-    if padding:
-        counted = counted_steps(given.inputs, padding)
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        with torch.inference_mode(False), torch.no_grad(), left_alone(self.run, self.given.inputs.device):
+            yield
+
+    def _allowed(self, made: TracedModel) -> float:
+        return max(ROUNDING[self.first.scene.lowest], ROUNDING[made.zeros.dtype])
+
+    def _theirs(self, one: Example) -> Tensor:
+        found = tensor_of(self.run(self._twin, one.inputs.clone(), *one.others))
+        assert found is not None
+        return found
+
+    def _first_that_runs(self, made: TracedModel, candidates: Sequence[Example], must: bool = False) -> float:
+        """The difference on the first that the module takes: it may be one of one length, or of some tokens only."""
+        failed: Exception | None = None
+        for one in candidates:
+            try:
+                theirs = self._theirs(one)
+            except Exception as error:
+                failed = error
+                continue
+            if bool(theirs.isfinite().all()):
+                return self._differ(made, one, theirs)
+        if must and failed is not None and not self.given.others:
+            raise _failed(self.module, candidates[0], failed)
+        return 0.0
+
+    def _differ(self, made: TracedModel, one: Example, theirs: Tensor | None = None) -> float:
+        """How far both are from each other, if that is what rounding may do."""
+        theirs = self._theirs(one) if theirs is None else theirs
+        time, allowed = one.inputs.shape[1], self._allowed(made)
+        made.compared.add(time)
+        lengths = _lengths_of(one, made.padding, self.followed if self.first.scene.lengths is not None else None)
+        ours = in_eval(made)(one.inputs, lengths=lengths)
+        difference, scale = _difference(made.parts, ours, theirs, lengths)
+        longer = time > self.given.inputs.shape[1]  # over many steps rounding may grow to anything
+        if not difference <= allowed * max(scale, 1e-30) and not (
+            (longer or difference <= MOST * allowed * scale) and difference <= _moved(made, one.inputs, lengths)
+        ):
+            raise UsageError(self._explained(one, theirs, difference, _first_wrong(made, self.first, allowed)))
+        return difference
+
+    def _explained(self, one: Example, theirs: Tensor, difference: float, where: str) -> str:
+        steps, kind = self.given.inputs.shape[1], type(self.module).__name__
+        what = (
+            f"they differ by up to {difference:.2g} where outputs reach {float(theirs.abs().max()):.2g}"
+            if difference < torch.inf
+            else f"it gives {tuple(theirs.shape)}"
+        )
+        return (
+            f"What was found in 'model' ({kind}) does not compute what it does: {what}, on inputs "
+            f"{tuple(one.inputs.shape)}"
+            + (f", first in {where!r}" if where else "")
+            + (f"; its example has {steps} steps" if one.inputs.shape[1] != steps else "")
+            + ". Give its parts yourself: rote.adapt(recurrent=..., embedding=..., readout=..., like=model)."
+        )
+
+    def _unpadded(self, made: TracedModel) -> Example:
+        """The example with what counts in it once more in place of padding."""
+        given, time = self.given, self.given.inputs.shape[1]
+        if not made.padding:
+            return given
+        counted = counted_steps(given.inputs, made.padding)
         places = torch.arange(time, device=counted.device) % counted.clamp(min=1)[:, None]
-        plain = replace(given, inputs=given.inputs.gather(1, places))
-    turned = replace(given, inputs=plain.inputs.flip(1))
-    longer = replace(given, inputs=plain.inputs[:, torch.arange(2 * time) % time])
-    made = [turned.rows(rows.flip(0), time - 1), longer.rows(rows, 2 * time)]
-    if padding:
+        return replace(given, inputs=given.inputs.gather(1, places))
+
+    def _drawn(self, made: TracedModel, time: int) -> list[Example]:
+        """Two sequences or more of ``time`` steps with inputs that are not those of the example; or of fewer; or of
+        the example's own inputs."""
+        plain = self._unpadded(made)
+        count, steps, draw = max(2, len(plain.inputs)), plain.inputs.shape[1], torch.Generator().manual_seed(0)
+        rows = torch.arange(count) % len(plain.inputs)
+        own = replace(plain, inputs=plain.inputs[:, torch.arange(time) % steps]).rows(rows, time)
+        if plain.inputs.is_floating_point():
+            vectors = plain.inputs.flatten(0, 1)
+            picked = vectors[torch.randint(len(vectors), (count, time), generator=draw).to(vectors.device)]
+            spread = float(vectors.std().nan_to_num()) or 1.0
+            other = picked + spread * torch.randn(picked.shape, generator=draw).to(picked)
+        else:
+            table = made.embedding
+            known = range(len(table.weight)) if table is not None else plain.inputs.unique().tolist()
+            tokens = torch.tensor([token for token in known if token not in made.padding] or [0])
+            other = tokens[torch.randint(len(tokens), (count, time), generator=draw)].to(plain.inputs)
+        drawn = replace(own, inputs=other)
+        return [drawn, own] if time <= steps else [drawn, drawn.rows(torch.arange(count), steps), own]
+
+    def _padded(self, made: TracedModel, plain: Example) -> Example:
+        batch, time = plain.inputs.shape[:2]
         padded = plain.rows(torch.arange(max(2, batch)) % batch, time)
-        ends = (time - torch.arange(len(padded.inputs), device=given.inputs.device)).clamp(min=1)
-        made.append(replace(padded, inputs=padded.inputs.masked_fill(~mask_of(ends, time), min(padding))))
-    return made
+        ends = (time - torch.arange(len(padded.inputs), device=plain.inputs.device)).clamp(min=1)
+        if not made.padding:
+            return padded.of_lengths(ends)
+        return replace(padded, inputs=padded.inputs.masked_fill(~mask_of(ends, time), min(made.padding)))
 
 
 def _lengths_of(one: Example, padding: frozenset[int], followed: Callable[[Example], Followed] | None) -> Tensor | None:
@@ -226,14 +318,23 @@ def _lengths_of(one: Example, padding: frozenset[int], followed: Callable[[Examp
     return None if found is None or bool((found == one.inputs.shape[1]).all()) else found
 
 
-def _restless(module: nn.Module, outputs: Tensor) -> str:
+def _refuse_restless(module: nn.Module, outputs: Tensor | None, again: Tensor | None, allowed: float) -> None:
+    """Refuse what gives other outputs when it is asked again."""
+    assert outputs is not None
+    assert again is not None
+    if again.shape == outputs.shape and _difference_of(outputs, again) <= allowed * max(
+        float(outputs.abs().max()), 1e-30
+    ):
+        return
     kind = type(module).__name__
     for name, weight in module.named_parameters():
         if not bool(weight.isfinite().all()):
-            return f"{name!r} of 'model' ({kind}) has NaN or infinite values; nothing can be measured on it."
+            raise UsageError(f"{name!r} of 'model' ({kind}) has NaN or infinite values; nothing can be measured on it.")
     if not bool(outputs.isfinite().all()):
-        return f"'model' ({kind}) gives NaN or infinite values for the example; nothing can be measured on it."
-    return (
+        raise UsageError(
+            f"'model' ({kind}) gives NaN or infinite values for the example; nothing can be measured on it."
+        )
+    raise UsageError(
         f"'model' ({kind}) gives other outputs when it is called again with the same inputs: dropout or noise acts, or "
         "it keeps a state. Call .eval() on what it uses."
     )
@@ -252,8 +353,7 @@ def _moved(made: TracedModel, inputs: Tensor, lengths: Tensor | None) -> float:
     return _difference_of(before, after)
 
 
-def _difference_of(first: Tensor, second: Tensor | None) -> float:
-    assert second is not None
+def _difference_of(first: Tensor, second: Tensor) -> float:
     return float((first - second).abs().nan_to_num(nan=torch.inf).max())
 
 
@@ -261,6 +361,8 @@ def _difference(parts: Parts, ours: Tensor, theirs: Tensor, lengths: Tensor | No
     """The largest difference where there is an input, and the largest of their outputs."""
     batch, time = ours.shape[:2]
     ours = ENDINGS[parts.ending](ours) if parts.ending else ours
+    if theirs.numel() != ours.numel() // (time if parts.last_only else 1):
+        return torch.inf, 1.0
     if parts.last_only:
         ends = torch.full((batch,), time) if lengths is None else lengths
         ours = ours[torch.arange(batch), ends.to(ours.device) - 1]
@@ -282,16 +384,11 @@ def _in_order(theirs: Tensor, axes: tuple[str, ...], batch: int, time: int, size
     return found.permute([labels.index(label) for label in ("B", "T", "F")])
 
 
-def _explained(
-    made: TracedModel, module: nn.Module, first: Followed, one: Example, difference: float, scale: float,
-    allowed: float,
-) -> str:  # fmt: skip
-    where = _first_wrong(made, first, allowed)
+def _hidden(module: nn.Module, where: str) -> str:
     return (
-        f"What was found in 'model' ({type(module).__name__}) does not compute what it does: they differ by up to "
-        f"{difference:.2g} where outputs reach {scale:.2g}, on inputs {tuple(one.inputs.shape)}"
-        + (f", first in {where!r}" if where else "")
-        + ". Give its parts yourself: rote.adapt(recurrent=..., embedding=..., readout=..., like=model)."
+        f"What was found in 'model' ({type(module).__name__}) gives the same outputs, but not the same in {where!r}, "
+        "which does not reach them now: weights of 0? Give its parts yourself: rote.adapt(recurrent=..., "
+        "embedding=..., readout=..., like=model)."
     )
 
 
@@ -305,6 +402,8 @@ def _first_wrong(made: TracedModel, first: Followed, allowed: float) -> str:
     values[id(scene.leaf)] = vectors
     for visit in first.visits:
         if isinstance(visit.meaning, Series) and visit.meaning.axes == ("B", "T", "F"):
+            if visit.output._version != visit.version:  # written into since
+                continue
             ours = _value(visit.meaning.node, values, scene.positions)
             if ours is not None and float((ours - visit.output).abs().max()) > allowed * float(
                 visit.output.abs().max()
@@ -328,12 +427,16 @@ def _value(node: Node, values: dict[int, Tensor], positions: Tensor | None) -> T
     assert first is not None
     if node.cell is not None:
         batch = len(first)
-        state = node.cell.zero_state(batch) if node.start is None else tuple(s.expand(batch, -1) for s in node.start)
-        made = unroll(node.cell, first, state, reverse=node.reverse).states["hidden"]
+        cell = with_room(node.cell, first.shape[1])
+        assert cell is not None
+        state = cell.zero_state(batch) if node.start is None else tuple(s.expand(batch, -1) for s in node.start)
+        made = unroll(cell, first, state, reverse=node.reverse).states["hidden"]
     elif node.op == "positions":
         assert positions is not None
         made = first + positions
     else:
+        if node.op not in OPERATIONS:  # as a softmax at the end
+            return None
         made = compute(Plain(), node, {id(b): v for b, v in zip(node.inputs, given, strict=True)}, node.weights)
     values[id(node)] = made
     return made
