@@ -437,6 +437,12 @@ def test_a_model_that_is_too_slow_for_the_time_is_told_so_and_what_to_do(
     assert not (tmp_path / "store").exists()
 
 
+def test_the_words_of_a_profile_can_be_read_on_a_dark_page():
+    spec = KEPT["lstm"].figure().spec()
+    words = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    assert [mark["style"] for mark in words] == ["strong-note"] * 2  # which has the ink of the page
+
+
 def test_a_failed_task_is_told_as_such():
     failed = TaskProfile("parity", (), ("At step 3 'loss' is not finite.",))
     assert profile(rows("lookup", [0.9] * 5), failed).sentence == "Follows the rule: lookup. Failed: parity."
