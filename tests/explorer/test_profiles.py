@@ -20,6 +20,8 @@ def test_every_kept_profile_is_listed_with_its_own_numbers(client: TestClient) -
     for told, profile in zip(answer["profiles"], kept, strict=True):
         assert profile.score is not None
         assert told["index"]["value"] == profile.score.value
+        assert profile.score_of_all is not None
+        assert told["all"]["value"] == profile.score_of_all.value
         assert {name: one["value"] for name, one in told["dimensions"].items()} == {
             name: estimate.value for name, estimate in profile.dimensions.items()
         }

@@ -70,6 +70,25 @@ def test_what_is_not_learned_is_never_by_rote_and_no_part_of_the_index():
     assert (found.score.value, len(found.scored), found.asked) == (1.0, 1, 2)
 
 
+def test_over_all_tasks_what_was_not_learned_counts_nothing():
+    some = rows("lookup", [1.0] * 5)
+    half = TaskProfile("lookup", tuple({**run, "learned": run["seed"] < 3} for run in some.runs))
+    unlearned, solved, failed = (
+        rows("parity", [1.0] * 5, known=0.6),
+        rows("s3", [1.0] * 5, zero=1.0),
+        TaskProfile("recall", ()),
+    )
+    found = profile(half, unlearned, rows("memory", [1.0] * 5), solved)
+    assert found.score is not None
+    assert found.score.value == 1.0
+    assert found.score_of_all is not None
+    assert found.score_of_all.value == pytest.approx((0.6 + 0.0) / 2)
+    assert found.score_of_all.low < 0.3 < found.score_of_all.high  # of three and two seeds
+    failing = profile(half, unlearned, failed).score_of_all
+    assert failing is not None
+    assert failing.value == pytest.approx(0.2)
+
+
 def test_a_task_that_memory_solves_is_no_test():
     solved = rows("lookup", [1.0] * 5, zero=1.0)
     assert (solved.outcome, solved.score) == ("no test", None)
@@ -252,6 +271,31 @@ class Short(Tagger):
         return super().forward(tokens)
 
 
+class Long(Tagger):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        if tokens.shape[1] < 16:
+            raise ValueError("too short")
+        return super().forward(tokens)
+
+
+def frozen(symbols: int) -> nn.Module:
+    return Tagger(symbols).requires_grad_(False)
+
+
+def lazy(symbols: int) -> nn.Module:
+    return nn.Sequential(nn.Embedding(symbols, 8), nn.LazyLinear(symbols))
+
+
+def same(symbols: int) -> nn.Module:
+    torch.manual_seed(1)
+    return Tagger(symbols)
+
+
+def careless(symbols: int) -> nn.Module:
+    torch.set_default_dtype(torch.float64)
+    return Tagger(symbols)
+
+
 def unseeded(symbols: int) -> nn.Module:
     made = Tagger(symbols)
     generator = torch.Generator()
@@ -281,7 +325,12 @@ def no_module(symbols: int) -> int:
         (Batchwise, "a row alone"),
         (Last, r"Got \(4, 33\)"),
         (Short, "ValueError: too long"),
+        (Long, r"fails on tokens \[4, 4\] below 33: ValueError: too short"),
         (unseeded, "other weights"),
+        (same, "the same weights with every seed"),
+        (careless, "changes torch's default dtype"),
+        (frozen, "no parameter that learns"),
+        (lazy, "parameters without a shape"),
         (huge, "parameters"),
         (none, "no parameters"),
         (no_module, "must give an nn.Module"),
@@ -293,6 +342,7 @@ def test_a_module_that_cannot_be_examined_is_refused_in_one_line(make: Any, told
     with pytest.raises(UsageError, match=told) as caught:
         check_learner(name)
     assert "\n" not in str(caught.value)
+    assert torch.get_default_dtype() == torch.float32
 
 
 def test_what_is_registered_can_be_examined_at_about_one_size():
@@ -367,6 +417,17 @@ def test_once_the_time_is_used_up_no_further_task_is_timed(monkeypatch: pytest.M
     assert timed == tasks
 
 
+def test_a_task_that_fails_while_it_is_timed_keeps_its_place_for_its_training_to_tell(monkeypatch: pytest.MonkeyPatch):
+    def failing(name: str, task: str, kind: str, form: str) -> float:
+        if task == "parity":
+            raise RuntimeError("41 steps are too many")
+        return 30.0
+
+    monkeypatch.setattr(examination, "seconds_of", failing)
+    costs = examination._costs("lstm", "tokens", ["recall", "parity", "s3"], 1000.0, {})
+    assert costs == {"recall": 30.0, "parity": 0.0, "s3": 30.0}
+
+
 def test_a_model_that_is_too_slow_for_the_time_is_told_so_and_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -374,6 +435,12 @@ def test_a_model_that_is_too_slow_for_the_time_is_told_so_and_what_to_do(
     with pytest.raises(UsageError, match=r"gru has [\d,]+ parameters, too many for 1 minutes: 2 trainings on recall"):
         examination.examine("gru", minutes=1, against=(), store=tmp_path / "store", workers=1)
     assert not (tmp_path / "store").exists()
+
+
+def test_the_words_of_a_profile_can_be_read_on_a_dark_page():
+    spec = KEPT["lstm"].figure().spec()
+    words = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    assert [mark["style"] for mark in words] == ["strong-note"] * 2  # which has the ink of the page
 
 
 def test_a_failed_task_is_told_as_such():

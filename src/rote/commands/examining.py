@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -83,8 +85,6 @@ class Examine:
     imports: Imports = ()
 
     def __call__(self) -> int:
-        from rote.examination import examine, from_file
-        from rote.laboratory import Display
         from rote.report.badge import check_badge, write_badge
 
         if self.pairs is not None and not self.language_model:
@@ -97,15 +97,8 @@ class Examine:
             check_out(self.out)
         if self.badge is not None:
             check_badge(self.badge)
-        name = from_file(self.model) if ":" in self.model else self.model
-        against = [from_file(one) if ":" in one else one for one in self.against.split(",") if one.strip()]
-        with Display(err_console()) as display:
-            profile = examine(
-                name, minutes=self.minutes, seeds=self.seeds, against=against, first_seed=self.first_seed,
-                tasks=None if self.tasks is None else self.tasks.split(","), kind=self.kind,
-                store=open_store(self.store), workers=self.workers, cluster=self.cluster, device=self.device,
-                display=display,
-            )  # fmt: skip
+        with contextlib.redirect_stdout(sys.stderr):  # what a module prints is not the answer
+            profile = self._examined()
         console = err_console() if self.json else out_console()  # data stand alone
         if self.out is not None:
             from rote.report.profile_page import write_profile
@@ -118,6 +111,20 @@ class Examine:
         else:
             show_profile(out_console(), profile)
         return 0
+
+    def _examined(self) -> Profile:
+        from rote.examination import examine, from_file
+        from rote.laboratory import Display
+
+        name = from_file(self.model) if ":" in self.model else self.model
+        against = [from_file(one) if ":" in one else one for one in self.against.split(",") if one.strip()]
+        with Display(err_console()) as display:
+            return examine(
+                name, minutes=self.minutes, seeds=self.seeds, against=against, first_seed=self.first_seed,
+                tasks=None if self.tasks is None else self.tasks.split(","), kind=self.kind,
+                store=open_store(self.store), workers=self.workers, cluster=self.cluster, device=self.device,
+                display=display,
+            )  # fmt: skip
 
     def _pairs(self) -> int:
         """A trained language model: only the tests that need no training."""
@@ -134,8 +141,9 @@ class Examine:
             raise UsageError(
                 f"'--language-model' takes a function that scores sentences: my_lm.py:score. Got {self.model!r}."
             )
-        score: Any = learners[from_file(self.model)]
-        table = minimal_pairs(score, self.pairs)
+        with contextlib.redirect_stdout(sys.stderr):
+            score: Any = learners[from_file(self.model)]
+            table = minimal_pairs(score, self.pairs)
         if self.json:
             print_json(table.records())
         else:
@@ -214,13 +222,14 @@ def _marks(words: dict[float, str]) -> str:
 
 
 def _say_index(console: Console, profile: Profile) -> None:
-    index, other = profile.score, profile.score_of_other_tasks
-    if index is None or other is None:
+    index, other, total = profile.score, profile.score_of_other_tasks, profile.score_of_all
+    if index is None or other is None or total is None:
         console.print("No task was learned: nothing can be said about rules.", highlight=False)
     else:
         console.print(
             f"composition index {index.value:.2f} ({index.low:.2f} to {index.high:.2f}; other tasks {other.low:.2f} to "
-            f"{other.high:.2f}), over {len(profile.scored)} of {profile.asked} tasks", highlight=False,
+            f"{other.high:.2f}), over {len(profile.scored)} of {profile.asked} tasks; {total.value:.2f} over all, "
+            "where what was not learned counts 0", highlight=False, soft_wrap=True,
         )  # fmt: skip
     if profile.bits is not None:
         console.print(f"memory: {profile.bits.value:,.0f} bits of random labels", highlight=False)

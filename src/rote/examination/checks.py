@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from rote.errors import UsageError
 from rote.examination.calling import logits_of
@@ -17,6 +18,7 @@ from rote.examination.task import START
 from rote.examination.training import made, made_network
 
 SYMBOLS, LONGEST = 33, 64  # the largest vocabulary and, rounded up, the longest sequence of the battery
+SHORTEST = {"tokens": 4, "seq2seq": 1, "classifier": 2}  # of its sequences
 TOLERANCE = 1e-4  # of the largest logit: single precision, in another order
 MOST = 5_000_000  # parameters that a processor can train in the time that anybody waits
 ANSWERS = 24  # of an encoder and a decoder
@@ -36,6 +38,8 @@ def check_learner(name: str, kind: Kind = "tokens") -> int:
             raise UsageError(f"{name} is fitted, and reads one sequence: leave the kind {kind!r} out.")
         _check_fitted(name, model)
         return 0
+    if any(isinstance(weight, UninitializedParameter) for weight in model.parameters()):
+        raise UsageError(f"{name} has parameters without a shape. Give its lazy modules their sizes.")
     count = sum(weight.numel() for weight in model.parameters())
     if not count:
         raise UsageError(
@@ -47,7 +51,7 @@ def check_learner(name: str, kind: Kind = "tokens") -> int:
             f"{name} has {count:,} parameters; the battery takes up to {MOST:,}. Make it narrower or less deep: what "
             "is examined is the architecture."
         )
-    _check_same_weights(name, model, kind)
+    _check_weights(name, model, kind)
     with torch.no_grad(), _asking(name, kind):
         read = _read(kind)
         model.eval()
@@ -58,6 +62,7 @@ def check_learner(name: str, kind: Kind = "tokens") -> int:
         _check_rows(name, kind, model, read, logits)
         if kind != "tokens":
             _check_filled(name, kind, model, read)
+    _check_learns(name, kind, model, read)
     return count
 
 
@@ -76,6 +81,7 @@ def _read(kind: Kind) -> tuple[Tensor, ...]:
 
 def _built(name: str, kind: Kind) -> nn.Module | Fitted:
     sizes = f"{SYMBOLS}, {SYMBOLS}" if kind == "seq2seq" else f"{SYMBOLS}"
+    before = torch.get_default_dtype(), torch.is_grad_enabled()
     try:
         model = made(name, SYMBOLS, 0, kind)
     except UsageError:
@@ -84,6 +90,13 @@ def _built(name: str, kind: Kind) -> nn.Module | Fitted:
         called = "the sizes of both vocabularies" if kind == "seq2seq" else "the vocabulary's size"
         other = _of_two_inputs(kind, error)
         raise UsageError(f"{name}({sizes}) fails: {_told(error)} It is called with {called}.{other}") from error
+    if before != (torch.get_default_dtype(), torch.is_grad_enabled()):
+        torch.set_default_dtype(before[0])
+        torch.set_grad_enabled(before[1])
+        raise UsageError(
+            f"{name} changes torch's default dtype, or switches gradients off, for all other modules. Do so for its "
+            "own alone: module.to(dtype), or torch.no_grad() as a context."
+        )
     if not isinstance(model, nn.Module | Fitted):
         raise UsageError(
             f"{name}({sizes}) must give an nn.Module, or an object with 'fit' and 'probabilities'. Got "
@@ -114,14 +127,14 @@ def _check_fitted(name: str, learner: Fitted) -> None:
 
 
 @contextmanager
-def _asking(name: str, kind: Kind = "tokens") -> Iterator[None]:
+def _asking(name: str, kind: Kind = "tokens", length: int = LONGEST) -> Iterator[None]:
     try:
         yield
     except UsageError:
         raise
     except Exception as error:
         raise UsageError(
-            f"The module of {name} fails on tokens [4, {LONGEST}] below {SYMBOLS}: {_told(error)} It must take "
+            f"The module of {name} fails on tokens [4, {length}] below {SYMBOLS}: {_told(error)} It must take "
             f"{CALLED[kind]}.{_of_two_inputs(kind, error)}"
         ) from error
 
@@ -141,14 +154,38 @@ def _logits(name: str, kind: Kind, model: nn.Module, *read: Tensor) -> Tensor:
     return logits
 
 
-def _check_same_weights(name: str, model: nn.Module, kind: Kind) -> None:
-    again = made_network(name, SYMBOLS, 0, kind)
-    pairs = zip(model.state_dict().items(), again.state_dict().values(), strict=False)
-    if other := [key for (key, one), two in pairs if one.shape != two.shape or not torch.equal(one, two)]:
+def _check_weights(name: str, model: nn.Module, kind: Kind) -> None:
+    """They are a seed's, and another seed's are others."""
+    if other := _other_weights(model, made_network(name, SYMBOLS, 0, kind)):
         raise UsageError(
             f"The module of {name} has other weights ({other[0]}) when it is made again with the same seed. Draw them "
             "from torch's own generator: torch.manual_seed is called before."
         )
+    if not _other_weights(model, made_network(name, SYMBOLS, 1, kind)):
+        raise UsageError(
+            f"The module of {name} has the same weights with every seed, so that its trainings would tell little. Draw "
+            "them from torch's own generator, and do not call torch.manual_seed."
+        )
+
+
+def _other_weights(one: nn.Module, two: nn.Module) -> list[str]:
+    pairs = zip(one.state_dict().items(), two.state_dict().values(), strict=False)
+    return [key for (key, mine), other in pairs if mine.shape != other.shape or not torch.equal(mine, other)]
+
+
+def _check_learns(name: str, kind: Kind, model: nn.Module, read: tuple[Tensor, ...]) -> None:
+    """An update can be made, from items as short as the battery's shortest."""
+    short = SHORTEST[kind]
+    lengths = (torch.full((4,), short),) if kind == "classifier" else ()
+    asked = *(part[:, :short] for part in read if part.ndim == 2), *lengths
+    model.train()
+    with torch.enable_grad(), _asking(name, kind, short):
+        logits = _logits(name, kind, model, *asked)
+        if not logits.requires_grad:
+            raise UsageError(
+                f"The module of {name} has no parameter that learns: requires_grad is off, or it detaches."
+            )
+        logits.sum().backward()
 
 
 def _check_repeats(name: str, first: Tensor, second: Tensor) -> None:

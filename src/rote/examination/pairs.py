@@ -124,7 +124,11 @@ def minimal_pairs(score: Score, pairs: Sequence[Pair] | str | Path | None = None
 
 
 def _scores(score: Score, sentences: Sequence[str]) -> np.ndarray:
-    given = np.asarray(score(sentences), dtype=float)
+    try:
+        given = np.asarray(score(sentences), dtype=float)
+    except Exception as error:
+        told = " ".join(str(error).split())
+        raise UsageError(f"'score' fails on a list of sentences: {type(error).__name__}: {told}") from error
     if given.shape != (len(sentences),):
         raise UsageError(
             f"'score' must give one number for each of the {len(sentences)} sentences. Got the shape {given.shape}."

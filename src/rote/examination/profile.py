@@ -43,6 +43,7 @@ NOTE = (
     "is a seed, of a reference its mean; the memorizer has a mark of its own."
 )
 Row = Mapping[str, Any]
+Scores = dict[str, list[np.ndarray]]  # by dimension, of the seeds of each task
 
 
 @dataclass(frozen=True)
@@ -145,31 +146,37 @@ class Profile:
     @functools.cached_property
     def dimensions(self) -> dict[str, Estimate]:
         """The mean over a dimension's learned tasks, scores cut off at 0 and 1; intervals resample the seeds."""
-        drawn = self._resampled()
+        values = self._values()
+        drawn = _resampled(values)
         return {
-            name: Estimate(float(np.mean(values)), *_ends(drawn[name]), self._seeds, "bootstrap of seeds")
-            for name, values in self._by_dimension().items()
+            name: Estimate(_center(values[name]), *_ends(drawn[name]), self._seeds, "bootstrap of seeds")
+            for name in values
         }
 
     @functools.cached_property
     def score(self) -> Estimate | None:
         """The composition index: the mean over dimensions. It hides opposite profiles: never to be told alone."""
-        return self._index(other_tasks=False)
+        return self._index(self._values())
+
+    @functools.cached_property
+    def score_of_all(self) -> Estimate | None:
+        """The index over all tasks that were asked: a seed that has not learned a task counts 0 there. It says how much
+        is composed in all, where the index says how well, and does not move with what happens to be learned."""
+        return self._index(self._values(everything=True))
 
     @functools.cached_property
     def score_of_other_tasks(self) -> Estimate | None:
-        """The same with an interval in which dimensions are resampled too: what other tasks might have given."""
-        return self._index(other_tasks=True)
+        """The index with an interval in which dimensions are resampled too: what other tasks might have given."""
+        return self._index(self._values(), other_tasks=True)
 
-    def _index(self, *, other_tasks: bool) -> Estimate | None:
-        values = self._by_dimension()
+    def _index(self, values: Scores, *, other_tasks: bool = False) -> Estimate | None:
         if not values:
             return None
-        drawn = np.stack(list(self._resampled().values()))  # [dimension, draw]
+        drawn = np.stack(list(_resampled(values).values()))  # [dimension, draw]
         if other_tasks:
             chosen = np.random.default_rng(1).integers(0, len(drawn), drawn.T.shape)
             drawn = np.take_along_axis(drawn, chosen.T, 0)
-        center = float(np.mean([np.mean(each) for each in values.values()]))
+        center = float(np.mean([_center(each) for each in values.values()]))
         told = "bootstrap of seeds and dimensions" if other_tasks else "bootstrap of seeds"
         return Estimate(center, *_ends(drawn.mean(0)), self._seeds, told)
 
@@ -177,19 +184,12 @@ class Profile:
     def _seeds(self) -> int:
         return max((len(task.runs) for task in self.tasks.values()), default=0)
 
-    def _by_dimension(self) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
-        for task in self.scored:
-            found.setdefault(task.dimension, []).append(float(np.mean(_clipped(task))))
+    def _values(self, *, everything: bool = False) -> Scores:
+        found: Scores = {}
+        for task in self.tasks.values() if everything else self.scored:
+            if task.is_test:
+                found.setdefault(task.dimension, []).append(_clipped(task, everything=everything))
         return found
-
-    def _resampled(self) -> dict[str, np.ndarray]:
-        """Means of each dimension over seeds that are drawn again, the same numbers always."""
-        random, found = np.random.default_rng(0), dict[str, list[np.ndarray]]()
-        for task in self.scored:
-            scores = _clipped(task)
-            found.setdefault(task.dimension, []).append(random.choice(scores, (DRAWS, len(scores))).mean(1))
-        return {name: np.mean(each, axis=0) for name, each in found.items()}
 
     @property
     def seconds(self) -> float:
@@ -314,6 +314,7 @@ class Profile:
             "plan": dict(self.plan),
             "index": _plain(self.score),
             "index_other_tasks": _plain(self.score_of_other_tasks),
+            "index_all_tasks": _plain(self.score_of_all),
             "dimensions": {name: _plain(estimate) for name, estimate in self.dimensions.items()},
             "tasks": {name: task.to_plain() for name, task in self.tasks.items()},
             "memory": {"bits": _plain(self.bits)},
@@ -371,8 +372,24 @@ def _memorizer(run: Row) -> float:
     return float((run["memorizer"] - run["zero"]) / (1 - run["zero"]))
 
 
-def _clipped(task: TaskProfile) -> np.ndarray:
-    return np.clip(list(task.scores.values()), 0.0, 1.0)
+def _clipped(task: TaskProfile, *, everything: bool) -> np.ndarray:
+    """Scores cut off at 0 and 1, of the seeds that learned; or of all, the others with 0."""
+    if not everything:
+        return np.clip(list(task.scores.values()), 0.0, 1.0)
+    return np.clip([run["score"] if run["learned"] else 0.0 for run in task.runs] or [0.0], 0.0, 1.0)
+
+
+def _center(scores: Sequence[np.ndarray]) -> float:
+    return float(np.mean([each.mean() for each in scores]))
+
+
+def _resampled(values: Scores) -> dict[str, np.ndarray]:
+    """Means of each dimension over seeds that are drawn again, the same numbers always."""
+    random = np.random.default_rng(0)
+    return {
+        name: np.mean([random.choice(each, (DRAWS, len(each))).mean(1) for each in scores], axis=0)
+        for name, scores in values.items()
+    }
 
 
 def _ends(draws: np.ndarray) -> tuple[float, float]:

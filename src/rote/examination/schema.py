@@ -24,6 +24,7 @@ def schema() -> dict[str, Any]:
             plan=_plan(),
             index=ESTIMATE,
             index_other_tasks=ESTIMATE,
+            index_all_tasks=ESTIMATE,
             dimensions={
                 "type": "object", "propertyNames": {"enum": list(DIMENSIONS)}, "additionalProperties": ESTIMATE,
             },

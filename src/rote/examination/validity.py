@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
+from rote.claims import Estimate
 from rote.errors import UsageError
 from rote.examination.profile import INSIDE, Profile
 from rote.store import Column, Table
@@ -40,15 +41,19 @@ def of_seeds(profile: Profile, seeds: Collection[int]) -> Profile:
     return Profile(profile.name, profile.parameters, tasks, {**profile.plan, "seeds": sorted(seeds)})
 
 
-def reliability(profiles: Sequence[Profile]) -> Table:
-    """The index from two disjoint sets of seeds, and how well they agree over architectures: a row for each way of
-    dividing the seeds that all profiles have, into a half and the rest."""
+def reliability(
+    profiles: Sequence[Profile], number: Callable[[Profile], Estimate | None] = lambda profile: profile.score
+) -> Table:
+    """A number of each profile, by default the index, from two disjoint sets of seeds, and how well they agree over
+    architectures: a row for each way of dividing the seeds that all profiles have, into a half and the rest."""
     seeds = sorted(set.intersection(*(set(profile.plan["seeds"]) for profile in profiles)))
     rows = []
     for first in itertools.combinations(seeds, len(seeds) // 2):
         second = [seed for seed in seeds if seed not in first]
-        pairs = [[of_seeds(profile, half).score for half in (first, second)] for profile in profiles]
+        pairs = [[number(of_seeds(profile, half)) for half in (first, second)] for profile in profiles]
         told = [(one.value, other.value) for one, other in pairs if one is not None and other is not None]
+        if len(told) < 2:
+            continue
         rows.append({
             "first": " ".join(map(str, first)), "second": " ".join(map(str, second)), "profiles": len(told),
             "icc": intraclass_correlation(told), "largest": max(abs(one - other) for one, other in told),
@@ -56,9 +61,9 @@ def reliability(profiles: Sequence[Profile]) -> Table:
     columns = (
         Column("first", "seeds of the first set", "label"),
         Column("second", "seeds of the second set", "label"),
-        Column("profiles", "that have an index in both"),
-        Column("icc", "intraclass correlation of the index, ICC(2,1)"),
-        Column("largest", "difference of the index between the sets"),
+        Column("profiles", "that have the number in both"),
+        Column("icc", "intraclass correlation of the number, ICC(2,1)"),
+        Column("largest", "largest difference between the sets"),
     )
     return Table.make("reliability", "Two disjoint sets of seeds", columns, rows)
 

@@ -67,7 +67,8 @@ def _plain(profile: Any) -> dict[str, Any]:
         "name": profile.name, "parameters": profile.parameters, "sentence": profile.sentence,
         "seeds": len(profile.plan.get("seeds", ())), "made_by": profile.plan.get("made_by", []),
         "scored": len(profile.scored), "asked": profile.asked,
-        "index": profile.score and asdict(profile.score), "bits": profile.bits and asdict(profile.bits),
+        "index": profile.score and asdict(profile.score), "all": profile.score_of_all and asdict(profile.score_of_all),
+        "bits": profile.bits and asdict(profile.bits),
         "dimensions": {name: asdict(estimate) for name, estimate in profile.dimensions.items()},
         "tasks": profile.to_table().records(),
     }  # fmt: skip

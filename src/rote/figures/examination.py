@@ -23,7 +23,9 @@ def examination_profile(table: Table) -> Figure:
     y = alt.Y("task:N", sort=tasks, title=None)
     lines = alt.Chart(alt.NamedData("ends")).mark_rule(style="summary").encode(x=x)
     names = (
-        alt.Chart(alt.NamedData("ends")).mark_text(dy=-10, baseline="bottom").encode(x=x, y=alt.value(0), text="name:N")
+        alt.Chart(alt.NamedData("ends"))
+        .mark_text(style="strong-note", dy=-10, baseline="bottom")
+        .encode(x=x, y=alt.value(0), text="name:N")
     )
     tips = [alt.Tooltip("task:N"), alt.Tooltip("of:N"), alt.Tooltip("score:Q", format=".2f")]
     kinds = [kind for kind in in_order(dots, "of") if kind != "seed"]
@@ -37,7 +39,7 @@ def examination_profile(table: Table) -> Figure:
     marks = alt.Chart(alt.NamedData("dots")).mark_point(filled=False, opacity=0.9).encode(
         x=x, y=y, shape=shape, color=color, tooltip=tips
     )  # fmt: skip
-    words = alt.Chart(alt.NamedData("told")).mark_text(align="left", dx=8).encode(
+    words = alt.Chart(alt.NamedData("told")).mark_text(style="strong-note", align="left", dx=8).encode(
         x=alt.X("at:Q"), y=y, text="outcome:N"
     )  # fmt: skip
     chart = alt.layer(lines, names, marks, words).properties(width=360, height=alt.Step(22))

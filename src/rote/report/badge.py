@@ -17,7 +17,7 @@ LABEL = "composes"
 
 
 def badge(profile: Profile) -> str:
-    """As SVG, which needs nothing beside it. A dimension of which no task was learned has no bar."""
+    """As SVG, which needs nothing beside it. A dimension of which no task was learned, or asked, has no bar."""
     index = profile.score
     told = "nothing learned" if index is None else f"{index.value:.2f} ({index.low:.2f} to {index.high:.2f})"
     left, middle = _width(LABEL), _width(told)
@@ -30,10 +30,11 @@ def badge(profile: Profile) -> str:
         if estimate is not None:
             bars.append(_box(x, HEIGHT - 3 - TALL * estimate.value, BAR, TALL * estimate.value, "#ffffff"))
     width = at + 2 * EDGE + len(dimensions) * (BAR + GAP) - GAP
+    asked = {task.dimension for task in profile.tasks.values()}
     each = ", ".join(
         f"{name} {profile.dimensions[name].value:.2f}" if name in profile.dimensions else f"{name} not learned"
-        for name in dimensions
-    )
+        for name in dimensions if name in asked
+    )  # fmt: skip
     seeds = len(profile.plan.get("seeds", ()))
     title = (
         f"{profile.name} between rote (0) and rule (1): {told} over {len(profile.scored)} of {profile.asked} tasks, "

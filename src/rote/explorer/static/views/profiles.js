@@ -71,13 +71,14 @@ export const view = {
         h("td", {}, told ? hundredths(told.value) : "–", told && h("small", {}, interval(told))),
         answer.dimensions.map((name) => bar(profile.dimensions[name])),
         h("td", {}, `${profile.scored} of ${profile.asked}`),
+        h("td", { title: interval(profile.all) }, profile.all ? hundredths(profile.all.value) : "–"),
         h("td", {}, profile.bits ? Math.round(profile.bits.value).toLocaleString("en") : "–"),
         h("td", {}, profile.parameters ? profile.parameters.toLocaleString("en") : "–"),
       );
     }
 
     function drawAll() {
-      const heads = ["profile", "index", ...answer.dimensions, "tasks learned", "memory, bits", "parameters"];
+      const heads = ["profile", "index", ...answer.dimensions, "tasks learned", "index if the others count 0", "memory, bits", "parameters"];
       fill(all, h("table", {}, h("caption", {}, "Scores between rote (0) and rule (1), by dimension"), h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, answer.profiles.map(line))));
     }
 
