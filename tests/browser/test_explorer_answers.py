@@ -220,6 +220,24 @@ def test_the_playground_says_that_its_server_has_ended(opened: Callable[..., Wat
     seen.complaints.clear()  # of the browser, about the connection
 
 
+def test_networks_look_old_while_others_are_made(explorer: Opener) -> None:
+    page = explorer.open("recurrent?seeds=1&units=2&length=2")
+    slow = Slow(page, "/api/recurrent/start")
+    page.reload()
+    expect(page.locator(".loading")).to_have_text("Making the networks …")
+    expect(page.locator(".bench")).to_be_hidden()  # of nothing there are no curves
+    slow.go()
+    expect(page.locator(".about-view")).to_contain_text("Parity")
+    slow = Slow(page, "/api/recurrent/change")
+    page.get_by_label("Task", exact=True).select_option("xor")
+    for part in (".cards", ".bench"):
+        expect(page.locator(f"{part}[aria-busy=true]")).to_be_visible()
+        assert opacity(page, part) < 0.5
+    slow.go()
+    expect(page.locator(".about-view")).to_contain_text("XOR")
+    assert opacity(page, ".bench") == 1
+
+
 LONG = "ab " * 700
 
 

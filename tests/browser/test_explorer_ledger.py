@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from explorer_server import Opener, assert_accessible
+from picture_models import trained_in
 from playwright.sync_api import Page, expect
 from sample_store import FAILED, make_store
 from watched_page import Watched
 
 from rote.explorer import Explorer, Workbench
 from rote.laboratory import Laboratory
-from rote.store import Request, Store
+from rote.recipes import Trained
+from rote.store import FinishedRun, Request, Store
 
 pytestmark = pytest.mark.browser
 
@@ -72,6 +75,9 @@ def test_the_overview_has_a_mark_for_each_claim_and_leads_to_it(lab: Opener) -> 
     assert marks.count() == claims.count()
     marks.nth(40).locator("circle").first.click()
     expect(claims.nth(40).locator(".claim-body")).to_be_in_viewport()
+    page.set_viewport_size({"width": 390, "height": 844})
+    overview = page.locator(".claims-overview")
+    expect(overview.locator("svg")).to_have_attribute("width", str(overview.evaluate("all => all.clientWidth")))
     said = page.locator(".claim .as-said").all_inner_texts()
     assert len(said) == marks.count()
     assert any("published" in text and "here" in text for text in said)
@@ -235,3 +241,17 @@ def test_a_run_that_is_going_on_says_how_far_it_is(lab: Opener) -> None:
         run.metrics.append({"step": 30, "loss": [0.5]})
         expect(row).to_contain_text("step 30 of 40")
         assert row.locator("progress").evaluate("bar => bar.position") == 0.75
+
+
+def test_networks_that_read_pictures_show_what_they_say(opened: Callable[..., Watched], tmp_path: Path) -> None:
+    run = trained_in(store := Store(tmp_path))
+    with Explorer(Workbench(store), port=0) as server:
+        page = opened(f"{server.url}#/runs?runs={run.id}").page
+        part = page.get_by_label("Networks", exact=True)
+        expect(part.locator(".described li canvas")).to_have_count(16)
+        trained = Trained(FinishedRun(store.root / run.folder))
+        said = [re.compile(re.escape(item.said or "nothing")) for item in trained.recipe.described(trained, 0)]
+        expect(part.locator(".described .wrong, .described .right")).to_have_text(said)
+        part.get_by_role("combobox").select_option("3")
+        expect(part.locator(".answers:not([aria-busy])")).to_be_visible()
+        assert_accessible(page)

@@ -16,10 +16,11 @@ SEEN = {
     "autocomplete?text=the+un": (".choice-word", 3),
     "units": (".hero-row", 5),
     "decomposition": (".phrase-name", 2),
-    "playground?seeds=2&step=2": (".view[data-step='2']", 5),
-    "recurrent?seeds=2&units=4&step=2": (".view[data-step='2'] .maps figure", 4),
+    "playground?step=2": (".view[data-step='2']", 5),
+    "recurrent?step=2": (".view[data-step='2'] .maps figure", 4),
     "chalk?example=lstm&at=30": (".chalk-graph", 1),
     "lookup": ("table.steps", 3),
+    "profiles?second=gru": (".share", 2),
 }
 
 

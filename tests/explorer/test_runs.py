@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from api_client import TestClient, client_of
+from picture_models import RECIPE, trained_in
 from sample_store import FAILED, make_store
 
 from rote.explorer import Workbench
 from rote.explorer.runs import POINTS, compared, curves, differences, flat, thinned
+from rote.recipes import Trained
 from rote.store import FinishedRun, Store
+from rote.studies.foundations.captioning_training import pixels, reopened, say
+from rote.tasks.captions import CaptionsTask, spoken
+from rote.tasks.mnist import load_digits
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +105,30 @@ def test_every_setting_of_a_recipe_is_told_with_what_it_came_to(lab: TestClient,
         assert len(axis["values"]) == len(found["runs"])
         assert len({str(value) for value in axis["values"]}) > 1
     assert lab.post("/api/runs/settings", json={"run": "nothing"}).status_code == 404
+
+
+def test_pictures_come_with_what_their_network_says_of_them(tmp_path: Path) -> None:
+    recipe, store = RECIPE, Store(tmp_path)
+    row = trained_in(store)
+    with client_of(Workbench(store)) as client:
+        (run,) = client.post("/api/runs/compare", json={"runs": [row.id]}).json()["runs"]
+        assert run["networks"] == []
+        assert run["describing"] == [f"{held} of 10 held out, seed {seed}" for held in recipe.held for seed in (0, 1)]
+        shown = client.post("/api/runs/described", json={"run": row.id, "network": 3}).json()
+        assert client.post("/api/runs/described", json={"run": row.id, "network": 4}).status_code == 422
+    trained = Trained(FinishedRun(store.root / row.folder))
+    model = reopened(recipe, trained, trained.weights())
+    images = load_digits("stand-in").test.shrunk(recipe.side)
+    for part, about in (
+        ("seen", "digits that training shows together"),
+        ("held-out", "digits that it never shows together"),
+    ):
+        own = [item for item in shown if item["part"] == about]
+        drawn = CaptionsTask(recipe.held[1]).test(images, 1, part, len(own))
+        assert [item["right"] for item in own] == [spoken(words) for words in drawn.captions]
+        every = pixels([drawn] * 4)  # one network for each, of which the last is asked
+        assert [item["said"] for item in own] == [spoken(words) for words in say(recipe, model, every)[3]]
+        picture = np.frombuffer(base64.b64decode(own[0]["picture"]), np.uint8).reshape(
+            own[0]["height"], own[0]["width"]
+        )
+        np.testing.assert_allclose(picture / 255, drawn.images[0], atol=0.003)

@@ -32,6 +32,7 @@ class Published:
     divisor: Literal["m", "m - 1"] = "m - 1"
     rows: int | None = None
     margin: float | None = None  # what counts as agreement; by default from the spread and the test set
+    unit: str = ""  # as written behind it; none: a share, or a number without one
 
     def __post_init__(self) -> None:
         if not self.runs and self.mean is None:
@@ -49,7 +50,9 @@ class Published:
 
     def __str__(self) -> str:
         center, spread, m = self.sample
-        return f"{center:.3g}" + (f" ± {spread:.2g} ({m} runs)" if m > 1 and not math.isnan(spread) else "")
+        spreads = m > 1 and not math.isnan(spread)
+        value = f"{center:.3g}" + (f" ± {spread:.2g}" if spreads else "") + (f" {self.unit}" if self.unit else "")
+        return value + (f" ({m} runs)" if spreads else "")
 
 
 @dataclass(frozen=True)

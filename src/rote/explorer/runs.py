@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +12,11 @@ import numpy as np
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from rote.errors import DamagedFileError, StoreError, UnknownNameError
+from rote.errors import DamagedFileError, StoreError, UnknownNameError, UsageError
 from rote.explorer.messages import Body, Key
 from rote.explorer.trained_networks import Networks, networks
 from rote.explorer.workbench import workbench
-from rote.store import Listed, Record, Store
+from rote.store import FinishedRun, Listed, Record, Store
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -30,6 +31,10 @@ class Chosen(Body):
 
 class One(Body):
     run: Key
+
+
+class OneNetwork(One):
+    network: Annotated[int, Field(ge=0, le=9999)] = 0
 
 
 @router.get("")
@@ -54,6 +59,36 @@ def settings(request: Request, one: One) -> dict[str, Any]:
 
     bench = workbench(request)
     return bench.compute(tried, bench.store, one.run)
+
+
+@router.post("/described")
+def described(request: Request, one: OneNetwork) -> list[dict[str, Any]]:
+    """Pictures, what a network of this run says of them, and what is right."""
+    bench = workbench(request)
+    return bench.compute(pictures, bench.store, one.run, one.network)
+
+
+def pictures(store: Store, wanted: str, network: int) -> list[dict[str, Any]]:
+    from rote.recipes import Trained
+
+    rows = {row.id: row for row in store.runs()}
+    if wanted not in rows:
+        raise UnknownNameError("run", wanted, rows)
+    found = networks(store.root, rows[wanted])
+    if network >= len(found.describing):
+        raise UsageError(f"The run {wanted} has {len(found.describing)} networks that read pictures.")
+    trained = Trained(FinishedRun(inside(store, rows[wanted])))
+    return [
+        {
+            "picture": _bytes(item.picture), "height": len(item.picture), "width": len(item.picture[0]),
+            "right": item.right, "said": item.said, "part": item.part,
+        }
+        for item in trained.recipe.described(trained, network)
+    ]  # fmt: skip
+
+
+def _bytes(picture: np.ndarray[Any, Any]) -> str:
+    return base64.b64encode((255 * picture.clip(0, 1)).round().astype(np.uint8).tobytes()).decode()
 
 
 def compared(store: Store, ids: Sequence[str]) -> dict[str, Any]:
@@ -117,7 +152,15 @@ def _told(store: Store, row: Listed) -> dict[str, Any]:
     """A run that cannot be read says why; the others are shown all the same."""
     from rote.store.metrics import Metrics
 
-    told: dict[str, Any] = {**_plain(row), "curves": {}, "facts": {}, "networks": [], "closed": "", "problem": ""}
+    told: dict[str, Any] = {
+        **_plain(row),
+        "curves": {},
+        "facts": {},
+        "networks": [],
+        "closed": "",
+        "describing": [],
+        "problem": "",
+    }
     try:
         folder = inside(store, row)
         told |= _opened(networks(store.root, row))
@@ -131,7 +174,7 @@ def _told(store: Store, row: Listed) -> dict[str, Any]:
 def _opened(found: Networks) -> dict[str, Any]:
     """The networks that a view on texts can open, or why there are none."""
     listings = [{"key": each.key, "title": each.title, "about": each.about} for each in found.listings]
-    return {"networks": listings, "closed": found.closed}
+    return {"networks": listings, "closed": found.closed, "describing": found.describing}
 
 
 def inside(store: Store, row: Listed) -> Path:

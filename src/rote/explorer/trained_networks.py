@@ -38,6 +38,7 @@ class Networks:
 
     listings: tuple[Listing, ...] = ()
     closed: str = ""  # why there are none, and what to do instead
+    describing: tuple[str, ...] = ()  # networks that read pictures instead, each in words
 
     @property
     def some(self) -> list[tuple[int, Listing]]:
@@ -102,7 +103,12 @@ def networks(root: Path, row: Listed) -> Networks:
         closed = recipe.closed()
         if not closed and not steps_among(record.files):
             closed = "It kept no weights."
-        return Networks(closed=closed) if closed else Networks(tuple(_listings(record, recipe)))
+        if not closed:
+            return Networks(tuple(_listings(record, recipe)))
+        members = recipe.members(record.request.seeds) if recipe.describes and steps_among(record.files) else ()
+        return Networks(
+            closed=closed, describing=tuple(f"{_setting(one, recipe)}, seed {one['seed']}" for one in members)
+        )
     except RoteError as error:
         return Networks(closed=str(error))
     except Exception as error:  # of settings that are not the recipe's

@@ -136,7 +136,9 @@ def _layers(
         *(alt.Tooltip(f"{name}:N") for name in names),
         *(alt.Tooltip(f"{name}:Q", format=".4g") for name in BAND),
     ]
-    shaded = base.transform_filter(HAS_INTERVAL).mark_area(opacity=0.18, clip=True)
+    # Without an interval the band has no height: a panel where no row has one would have no extent.
+    ends = {name: f"{HAS_INTERVAL} ? datum.{name} : datum.mean" for name in ("low", "high")}
+    shaded = base.transform_calculate(**ends).mark_area(opacity=0.18, clip=True)
     return (
         shaded.encode(y=low, y2="high:Q", detail=detail),
         base.mark_line(strokeWidth=2).encode(y=y, strokeDash=stroke),
@@ -147,4 +149,4 @@ def _layers(
 def _stroke(rows: Sequence[dict[str, Any]], column: str, named: bool) -> alt.StrokeDash:
     patterns = in_order(rows, column)
     scale = alt.Scale(domain=patterns, range=dashes(len(patterns)))
-    return alt.StrokeDash(f"{column}:N", scale=scale, legend=line_legend(column) if named else None)
+    return alt.StrokeDash(f"{column}:N", scale=scale, legend=line_legend(column) if named else alt.Undefined)

@@ -85,11 +85,11 @@ def _lines(
     rows: list[dict[str, Any]], x: alt.X, tips: list[str], legend: bool = True
 ) -> alt.LayerChart | alt.FacetChart:
     """A line with a band for each network, the first of the table drawn on top."""
-    names = in_order(rows, "network")
+    names, key = in_order(rows, "network"), line_legend() if legend else None
     base = alt.Chart(alt.NamedData("rows")).encode(
-        x=x, color=alt.Color("network:N", scale=alt.Scale(domain=names), legend=line_legend() if legend else None)
+        x=x, color=alt.Color("network:N", scale=alt.Scale(domain=names), legend=key)
     )
-    dash = alt.StrokeDash("network:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)]), legend=None)
+    dash = alt.StrokeDash("network:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)]), legend=key)
     y = alt.Y("mean:Q", title="error", scale=alt.Scale(zero=True))
     band = base.transform_filter(HAS_INTERVAL).mark_area(opacity=0.15, clip=True)
     return alt.layer(

@@ -19,10 +19,11 @@ def agreement(table: Table) -> Figure:
     models, kinds = in_order(rows, "model"), in_order(rows, "attractors")
     order = [name for name in models if not name.startswith("untrained")]
     order += [name for name in models if name.startswith("untrained")]
+    legend = alt.Legend(title=None, orient="top")
     base = alt.Chart().encode(
         y=alt.Y("model:N", sort=order, title=None),
         yOffset=alt.YOffset("attractors:N", sort=kinds),
-        color=alt.Color("attractors:N", scale=alt.Scale(domain=kinds), legend=alt.Legend(title=None, orient="top")),
+        color=alt.Color("attractors:N", scale=alt.Scale(domain=kinds), legend=legend),
         tooltip=[*(alt.Tooltip(f"{name}:N") for name in ("model", "condition", "attractors")),
                  *(alt.Tooltip(f"{name}:Q", format=".3f") for name in BAND)],
     )  # fmt: skip
@@ -32,7 +33,7 @@ def agreement(table: Table) -> Figure:
         alt.Chart().mark_rule(style="reference").encode(x=alt.datum(CHANCE)),
         interval.encode(x=alt.X("low:Q", title="share right"), x2="high:Q"),
         base.mark_point(size=36, filled=True).encode(
-            x=x, shape=alt.Shape("attractors:N", scale=alt.Scale(domain=kinds), legend=None)
+            x=x, shape=alt.Shape("attractors:N", scale=alt.Scale(domain=kinds), legend=legend)
         ),
     ).properties(width=190, height=26 * len(models))
     header = alt.Header(title=None, labelFontWeight=600)

@@ -2,8 +2,8 @@
 
 from rote.recipes.job import Job
 from rote.recipes.measurement import Measurement, measurements
-from rote.recipes.network import Network
+from rote.recipes.network import Described, Network
 from rote.recipes.recipe import Recipe, recipes
 from rote.recipes.trained import Trained
 
-__all__ = ["Job", "Measurement", "Network", "Recipe", "Trained", "measurements", "recipes"]
+__all__ = ["Described", "Job", "Measurement", "Network", "Recipe", "Trained", "measurements", "recipes"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import nn
 
 Label = int | str
@@ -22,3 +24,13 @@ class Network:
     outputs: tuple[str, ...] = ()
     example: str = ""  # a text as it was trained on
     closed: str = ""  # why it is no model of symbols, and what to do instead
+
+
+@dataclass(frozen=True)
+class Described:
+    """A picture that a network was given, and what it says of it in words."""
+
+    picture: NDArray[np.float32]  # [height, width], from 0 to 1
+    right: str
+    said: str
+    part: str  # of the test, in words

@@ -29,7 +29,7 @@ from rote.registry import Registry
 from rote.store import Run
 
 if TYPE_CHECKING:
-    from rote.recipes.network import Label, Network
+    from rote.recipes.network import Described, Label, Network
     from rote.recipes.trained import Trained
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
@@ -92,6 +92,14 @@ class Recipe(ABC):
     def network(self, trained: Trained, weights: Mapping[str, Any], index: int) -> Network:
         """One of the networks with these weights, which are those of all."""
         raise UsageError(f"The recipe {self.name!r} does not say how its networks are opened: define network().")
+
+    def described(self, trained: Trained, index: int) -> list[Described]:
+        """Of a network that reads pictures: some of its test, and what it says of them."""
+        raise UsageError(f"Networks of the recipe {self.name!r} describe no pictures.")
+
+    @property
+    def describes(self) -> bool:
+        return type(self).described is not Recipe.described
 
 
 recipes: Registry[type[Recipe]] = Registry("recipe", "rote.studies", "recipes", "rote.examination")

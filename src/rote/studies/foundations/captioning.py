@@ -20,7 +20,7 @@ from rote.tasks.captions import CaptionsTask
 from rote.training import TrainingConfig
 
 if TYPE_CHECKING:
-    from rote.recipes.network import Label
+    from rote.recipes.network import Described, Label
 
 Data = Literal["mnist", "stand-in"]
 Head = Literal["recurrent", "places", "whole"]
@@ -101,7 +101,12 @@ class CaptioningRecipe(Recipe):
         train(program, self.training, run, progress=progress)
 
     def closed(self) -> str:
-        return "Its networks read pictures, not symbols. What they say is in the report: rote report."
+        return "Its networks read pictures, not symbols: no view on texts can show them."
+
+    def described(self, trained: Trained, index: int) -> list[Described]:
+        from rote.studies.foundations.captioning_training import described
+
+        return described(self, trained, index)
 
 
 @measurements.register("captioning")

@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from rote.models.captioner import StackedCaptioner, fixed_output
 from rote.models.fitting import fitted
+from rote.recipes import Described
 from rote.store import Table
 from rote.studies.foundations.captioning import ANSWERS, EXAMPLES, NEAREST, SAID
 from rote.tasks.captions import END, LONGEST, PAD, WORDS, Captioned, CaptionsTask, Which, captions, spoken
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 IGNORED = -100  # a target that cross_entropy leaves out
 PARTS: tuple[Which, ...] = ("seen", "held-out")
+IN_WORDS = {"seen": "digits that training shows together", "held-out": "digits that it never shows together"}
 SHOWN = 3  # examples of each network of the first seed
+DESCRIBED = 8  # pictures of each part in the explorer
 EVERY = captions(  # all captions, with two digits before those with one
     np.repeat(np.arange(CLASSES), 2 * CLASSES + 1),
     np.tile(np.r_[np.arange(CLASSES), np.arange(CLASSES), 0], CLASSES),
@@ -109,6 +112,19 @@ def measured(asked: CaptioningMeasurement, trained: Trained, device: str) -> lis
             if seed == trained.seeds[0]:
                 examples += [{**labels, **row} for row in _examples(one, own)]
     return [_answers_table(rows, digits.note), Table.make("examples", "What was said", EXAMPLES, examples)]
+
+
+def described(recipe: CaptioningRecipe, trained: Trained, index: int) -> list[Described]:
+    """The first test pictures of one network, of pairs that it has seen together and of others."""
+    model, tasks = reopened(recipe, trained, trained.weights()), recipe.tasks(trained.seeds)
+    images = load_digits(recipe.data).test.shrunk(recipe.side)
+    found = []
+    for part in PARTS:
+        drawn = [task.test(images, seed, part, DESCRIBED) for task, seed in tasks]
+        own = say(recipe, model, pixels(drawn))[index]
+        rows = zip(drawn[index].images, drawn[index].captions, own, strict=True)
+        found += [Described(image, spoken(right), spoken(words), IN_WORDS[part]) for image, right, words in rows]
+    return found
 
 
 @torch.no_grad()

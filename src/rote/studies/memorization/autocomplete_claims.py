@@ -41,8 +41,12 @@ CLAIMS = (
             _gap("Cross entropy, Nested LSTM minus LSTM", "networks", "cross_entropy", NESTED, LSTM, role="report"),
         ),
         numbers=tuple(
-            Published(f"{title}, {cell}", column("networks", name, cell=cell), mean=published.TEST[cell][place])
-            for place, (name, title) in enumerate((("cross_entropy", "Cross entropy"), ("accuracy", "Accuracy")))
+            Published(
+                f"{title}, {cell}", column("networks", name, cell=cell), mean=published.TEST[cell][place], unit=unit
+            )
+            for place, (name, title, unit) in enumerate(
+                (("cross_entropy", "Cross entropy", "nats"), ("accuracy", "Accuracy", ""))
+            )
             for cell in published.CELLS.values()
         ),
         remark="Almost identical is taken as within a hundredth, which the source's own difference is. Its curves "

@@ -110,12 +110,13 @@ export function lineChart(options) {
   function axes() {
     const [right, bottom] = [width - MARGIN.right, settings.height - MARGIN.bottom];
     const made = [];
-    for (const value of drawn.y.ticks) {
+    const counted = drawn.xs.length > 0; // of nothing there are no numbers
+    for (const value of counted ? drawn.y.ticks : []) {
       const y = drawn.y.at(value);
       made.push(svg("line", { x1: MARGIN.left, x2: right, y1: y, y2: y, stroke: "var(--line)" }));
       made.push(text(told(value, drawn.y.ticks), { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }));
     }
-    for (const value of drawn.x.ticks) {
+    for (const value of counted ? drawn.x.ticks : []) {
       const x = drawn.x.at(value);
       made.push(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4, stroke: "var(--muted)" }));
       made.push(text(told(value, drawn.x.ticks), { x, y: bottom + 16, "text-anchor": "middle" }));

@@ -3,8 +3,8 @@ import { gone } from "./api.js";
 
 // BASE: where the routes are; looking(): what is shown in detail, as the routes take it; open: the job and what is shown
 // of it; decode(frame): make a frame ready to be drawn; shown(): there is another frame; told(): playing began or ended;
-// remember(): write the address; spoken(): the state in words.
-export function training(BASE, context, settings, open, past, { looking, decode, shown, told, remember, spoken }) {
+// remember(): write the address; spoken(): the state in words; waits(on): what is shown is older than what was asked for.
+export function training(BASE, context, settings, open, past, { looking, decode, shown, told, remember, spoken, waits }) {
   const post = (route, body) => context.api.post(`${BASE}/${route}`, { ...looking(), ...body });
 
   // New networks; up to a step in portions that grow, so that the curves have a past.
@@ -61,6 +61,7 @@ export function training(BASE, context, settings, open, past, { looking, decode,
     waiting = true;
     if (changing) return;
     changing = true;
+    waits(true);
     while (waiting) {
       waiting = false;
       const answer = await ask("change", { settings });
@@ -70,6 +71,7 @@ export function training(BASE, context, settings, open, past, { looking, decode,
       } else if (answer && answer.frame.step > 0) open.changes.push(answer.frame.step);
       if (answer) take(answer);
     }
+    waits(false);
     changing = false;
   }
 
@@ -165,8 +167,10 @@ export function training(BASE, context, settings, open, past, { looking, decode,
   async function lookAgain() {
     remember();
     if (open.playing) return playAnew();
+    waits(true);
     const answer = await ask("step", { updates: 0 });
     if (answer) take(answer);
+    waits(changing);
     return null;
   }
 

@@ -112,11 +112,17 @@ export const view = {
       return box;
     }
 
+    const drawOverview = () => fill(all, overview(matching(), answer, Math.max(200, all.clientWidth), show));
+    const resized = new ResizeObserver(() => answer && drawOverview());
+    resized.observe(all);
+
     function draw() {
       const found = matching();
       drawCounts();
-      fill(all, overview(found, answer, show));
-      said.textContent = found.length === answer.claims.length ? `${found.length} claims.` : `Showing ${found.length} of ${answer.claims.length} claims.`;
+      drawOverview();
+      const tallied = found.filter((claim) => claim.tallied).length;
+      const counted = tallied === found.length ? "all of the tally" : `${tallied} of the tally, the others are ours, identities or audits`;
+      said.textContent = `${found.length === answer.claims.length ? `${found.length} claims` : `Showing ${found.length} of ${answer.claims.length} claims`}: ${counted}.`;
       const groups = sources(found).map((name) => {
         const source = answer.sources.find((candidate) => candidate.name === name);
         return h("section", { class: "source-group", "aria-label": `Source ${name}` }, h("h2", {}, source ? source.title : name), found.filter((claim) => claim.source === name).map(item));
@@ -159,7 +165,8 @@ export const view = {
         });
         return { columns, rows };
       },
-      svg: () => (answer ? overview(matching(), answer) : null),
+      svg: () => (answer ? overview(matching(), answer, 1000) : null),
+      unmount: () => resized.disconnect(),
     };
   },
 };

@@ -29,7 +29,7 @@ export const view = {
     const unseen = () => ORDER.filter((name) => !settings.combinations.includes(name));
 
     const { begin, recall, change, play, pause, playAnew, step, reset, leave, lookAgain } = training(BASE, context, settings, open, past, {
-      looking: () => ({ focus: open.focus }), decode: (frame) => { frame.field = bytes(frame.image); }, shown: paint, told: transport, remember, spoken,
+      looking: () => ({ focus: open.focus }), decode: (frame) => { frame.field = bytes(frame.image); }, shown: paint, told: transport, remember, spoken, waits,
     });
     const focusOn = (place) => {
       if (place === open.focus) return null;
@@ -79,6 +79,12 @@ export const view = {
       },
     });
     const note = h("p", { class: "hint changes", hidden: true });
+
+    const answers = [drawing, panels, ...curves.elements];
+    answers.forEach((part) => part.classList.add("answers"));
+    function waits(on) {
+      answers.forEach((part) => part.setAttribute("aria-busy", on));
+    }
 
     // ---- drawing
     let painting = 0;

@@ -122,7 +122,7 @@ export const view = {
         two,
         shown.map((profile, index) => h("p", { class: "told" }, h("span", { class: `mark mark-${index}`, style: { "background-color": category(index) }, "aria-hidden": "true" }), h("b", {}, profile.name), ` ${profile.sentence}`)),
         wide("Scores by task, drawn", drawn),
-        wide("Scores by task", h("table", {}, h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, body))),
+        h("div", { class: "by-task" }, wide("Scores by task", h("table", {}, h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, body)))),
         h("p", { class: "hint" }, `${first.name}: ${first.seeds} seeds. Made by ${first.made_by.join("; ") || "an unknown version"}.`),
       );
     }
@@ -138,7 +138,7 @@ export const view = {
       }
       if (!found(chosen.first)) chosen.first = answer.profiles[0].key;
       if (!found(chosen.second)) chosen.second = "";
-      fill(root, h("p", { class: "hint" }, "0: what needs no rule. 1: the rule that made the items. The index is the mean of the dimensions and hides opposite profiles. Examine a model of your own with rote examine my_model.py:make; it is shown here then."), all, controls, two);
+      fill(root, h("p", { class: "hint" }, "0: what needs no rule. 1: the rule that made the items. The index is the mean of the dimensions and hides opposite profiles. Examine a model of your own with rote examine my_model.py:make; it is shown here then."), h("div", { class: "panel" }, all), h("div", { class: "panel" }, controls, two));
       drawAll();
       drawControls();
       await compare();

@@ -26,7 +26,7 @@ export const view = {
     const seen = () => (open.back === null ? open.frame : past.frames[Math.min(open.back, past.frames.length - 1)]);
 
     const { begin, recall, change, play, pause, playAnew, step, reset, leave, lookAgain, ask } = training(BASE, context, settings, open, past, {
-      looking: () => ({ look }), decode() {}, shown: paint, told: () => transport.tell(open.playing), remember, spoken,
+      looking: () => ({ look }), decode() {}, shown: paint, told: () => transport.tell(open.playing), remember, spoken, waits: (on) => [cards, bench].forEach((part) => part.setAttribute("aria-busy", on)),
     });
     const transport = transportOf({ reset, back, step, toggle: () => (open.playing ? pause() : play()) });
     const curves = curvesOf(past);
@@ -93,7 +93,8 @@ export const view = {
     // ---- what is shown
     const counter = h("output", { class: "counter", "aria-label": "Step" }, "0");
     const about = h("p", { class: "about-view" }, " ");
-    const cards = h("div", { class: "cards", role: "group", "aria-label": "Networks, one for each seed" });
+    const waiting = h("p", { class: "loading" }, "Making the networks …");
+    const cards = h("div", { class: "cards answers", role: "group", "aria-label": "Networks, one for each seed" });
     const item = h("select", { onchange: (event) => {
       Object.assign(look, { item: Number(event.target.value), at: null });
       open.back = null;
@@ -134,6 +135,8 @@ export const view = {
       const frame = seen();
       if (!frame || !open.task || open.gone) return;
       lists();
+      waiting.hidden = true;
+      bench.hidden = false;
       counter.textContent = frame.step.toLocaleString("en");
       lookBack.max = past.frames.length - 1;
       lookBack.value = open.back ?? past.frames.length - 1;
@@ -174,6 +177,13 @@ export const view = {
       context.announce("Saved rote_network.py.");
     }
 
+    const bench = h("div", { class: "bench answers", hidden: true },
+      h("section", { class: "panel", "aria-labelledby": "recurrent-inside" }, h("h2", { id: "recurrent-inside" }, "Unrolled"), field("Item", item),
+        h("p", { class: "hint" }, "From top to bottom: what is asked, what the network says, what it reads; the state handed on, and what is left of the gradient on its way back. Click a step to put the loss there."), inside.steps, inside.maps),
+      h("div", { class: "charts" }, h("section", { class: "panel", "aria-labelledby": "recurrent-back" }, h("h2", { id: "recurrent-back" }, "Backpropagation through time"), reach, curves.back.element),
+      h("section", { class: "panel", "aria-label": "Loss over training" }, h("h2", {}, "Loss"), curves.loss.element),
+      h("section", { class: "panel", "aria-label": "Accuracy over training" }, h("h2", {}, "Share right"), curves.accuracy.element)));
+
     // ---- the page
     fill(
       root,
@@ -195,12 +205,8 @@ export const view = {
         field("Batch", choice("batch", [4, 16, 64]), { class: "field spare" }), field("Networks", choice("seeds", [1, 2, 3, 4, 5, 6])), field("First seed", seedField, { class: "field spare" }), pairsField),
       note,
       cards,
-      h("div", { class: "bench" },
-        h("section", { class: "panel", "aria-labelledby": "recurrent-inside" }, h("h2", { id: "recurrent-inside" }, "Unrolled"), field("Item", item),
-          h("p", { class: "hint" }, "From top to bottom: what is asked, what the network says, what it reads; the state handed on, and what is left of the gradient on its way back. Click a step to put the loss there."), inside.steps, inside.maps),
-        h("div", { class: "charts" }, h("section", { class: "panel", "aria-labelledby": "recurrent-back" }, h("h2", { id: "recurrent-back" }, "Backpropagation through time"), reach, curves.back.element),
-        h("section", { class: "panel", "aria-label": "Loss over training" }, h("h2", {}, "Loss"), curves.loss.element),
-        h("section", { class: "panel", "aria-label": "Accuracy over training" }, h("h2", {}, "Share right"), curves.accuracy.element))),
+      waiting,
+      bench,
       h("p", { class: "hint" }, "Lines are means over the networks, bands go from the smallest to the largest. Keys: space plays and pauses, the arrows step and go back, R resets."),
     );
     shape();

@@ -161,7 +161,7 @@ export const view = {
       const problems = compared.runs.filter((run) => run.problem).map((run) => h("p", { class: "problem" }, run.problem));
       const names = measures();
       const panel = h("section", { class: "panel", "aria-label": "Curves" });
-      const opened = !context.api.recorded && opening(compared.runs, compared.runs.map(head));
+      const opened = !context.api.recorded && opening(compared.runs, compared.runs.map(head), context.api);
       fill(comparison, problems, panel, parallel.element, opened, settings(), facts());
       if (!names.length) {
         fill(panel, h("h2", {}, "Curves"), h("p", { class: "hint" }, "What is chosen recorded no curves: summaries and measurements train nothing. Choose a run of a part that trains."));

@@ -1,6 +1,7 @@
-// From a run to its networks: links to the views that open them, or why there are none.
+// From a run to its networks: links to the views that open them, what they say of pictures, or why there are none.
 import { h, select } from "../../lib/dom.js";
 import { link } from "../../lib/state.js";
+import { pictures } from "./pictures.js";
 
 const VIEWS = [["connectivity", "Connectivity", "models"], ["autocomplete", "Autocomplete", "model"], ["decomposition", "Decomposition", "model"]];
 
@@ -19,12 +20,12 @@ function networks(run) {
 }
 
 // heads: what each run is called.
-export function opening(runs, heads) {
+export function opening(runs, heads, api) {
   return h(
     "section", { class: "panel", "aria-label": "Networks" }, h("h2", {}, "Open their networks"),
     h("dl", { class: "openings" }, runs.map((run, index) => [
       h("dt", {}, heads[index]),
-      h("dd", {}, run.networks.length ? networks(run) : h("p", { class: "hint" }, run.closed)),
+      h("dd", {}, run.networks.length ? networks(run) : [h("p", { class: "hint" }, run.closed), run.describing.length > 0 && pictures(run, api)]),
     ])),
   );
 }
