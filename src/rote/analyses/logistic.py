@@ -76,7 +76,7 @@ class GrowingClassifiers:
             if not bool(moving.any()):
                 break
             columns = _direction(slopes, pairs) * moving[:, None, None]
-            slope, direction = _inner(columns.mT, slopes).view(-1), _by_class(columns, len(point))
+            slope, direction = _inner(_row(columns), slopes).view(-1), _by_class(columns, len(point))
             length = torch.ones_like(loss)
             for _ in range(HALVINGS):
                 tried = point + length[:, None] * direction
@@ -87,19 +87,25 @@ class GrowingClassifiers:
                 length = torch.where(short, length / 2, length)
             new_slopes = _columns(new_gradient)
             step, change = _columns(tried - point), new_slopes - slopes
-            curved, size = _inner(step.mT, change), _inner(change.mT, change)
+            rows = _row(step), _row(change)
+            curved, size = _inner(rows[0], change), _inner(rows[1], change)
             inverse = torch.where(curved > 1e-12 * size, 1 / curved, torch.zeros_like(curved))
-            pairs = [*pairs[-(MEMORY - 1) :], (step, step.mT, change, change.mT, inverse, size)]
+            pairs = [*pairs[-(MEMORY - 1) :], (step, change, *rows, inverse, size)]
             point, loss, gradient, slopes = tried, new_loss, new_gradient, new_slopes
         return point, gradient
 
 
-# step and change of gradient, each as a column and as a row; 1 / their product, square of the change
+# step and change of gradient as columns and as rows, 1 / their product, square of the change
 _Pair = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def _columns(values: Float[Tensor, "class split unit"]) -> Float[Tensor, "split coefficient 1"]:
     return values.transpose(0, 1).flatten(1)[:, :, None]
+
+
+def _row(columns: Float[Tensor, "split coefficient 1"]) -> Float[Tensor, "split 1 coefficient"]:
+    """Laid out as a row: of a transposed column of one split torch's product has other bits."""
+    return columns.squeeze(-1).unsqueeze(1)
 
 
 def _by_class(columns: Float[Tensor, "split coefficient 1"], classes: int) -> Float[Tensor, "class split unit"]:
@@ -116,9 +122,9 @@ def _largest(gradient: Float[Tensor, "class split unit"]) -> Float[Tensor, " spl
 def _direction(gradient: Float[Tensor, "split coefficient 1"], pairs: Sequence[_Pair]) -> Tensor:
     """Where the quadratic model of the last steps has its minimum (the two-loop recursion), split by split."""
     if not pairs:
-        return -gradient / _inner(gradient.mT, gradient).sqrt().clamp(min=1.0)
+        return -gradient / _inner(_row(gradient), gradient).sqrt().clamp(min=1.0)
     result, shares = gradient.clone(), []
-    for _, step, change, _, inverse, _ in reversed(pairs):
+    for _, change, step, _, inverse, _ in reversed(pairs):
         shares.append(inverse * _inner(step, result))
         result.sub_(shares[-1] * change)
     *_, inverse, square = pairs[-1]

@@ -247,10 +247,10 @@ def _difference(one: Flat, other: Flat) -> float:
 
 
 def _is_more(one: Flat, other: Flat) -> bool:
-    """Whether some number that is no work is greater in the first configuration, and none smaller."""
-    both = [(one[key], other[key]) for key in one if key in other and not _is_updates(key)]
-    numbers = [(mine, theirs) for mine, theirs in both if all(type(value) in (int, float) for value in (mine, theirs))]
-    return any(mine > theirs for mine, theirs in numbers) and not any(mine < theirs for mine, theirs in numbers)
+    """Whether some count that is no work is greater in the first configuration, and none smaller."""
+    both = [(one[key], other[key]) for key in one if key in other and key not in SEEDS and not _is_updates(key)]
+    counts = [(mine, theirs) for mine, theirs in both if type(mine) is int and type(theirs) is int]
+    return any(mine > theirs for mine, theirs in counts) and not any(mine < theirs for mine, theirs in counts)
 
 
 def _apart(one: Any, other: Any) -> float:
