@@ -13,17 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rote.cells.packed_steps import (
-    added,
-    alone,
-    before,
-    doubled,
-    looked_up,
-    pieces,
-    product,
-    table_gradient,
-    two_and_minus_one,
-)
+from rote.cells.packed_steps import before, doubled, looked_up, one_and_two, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -51,14 +41,17 @@ class _GRU(torch.autograd.Function):
         states, kept = (hidden.new_empty(*entries.shape, units) for _ in range(2))  # kept: r h
         across = doubled(weight, -2, 3).mT
         to_gates, to_candidate = across[..., : 2 * units].contiguous(), across[..., 2 * units :].contiguous()
-        _, minus_one = two_and_minus_one(hidden)
-        to_gates, to_candidate, h, *parts = alone(to_gates, to_candidate, hidden, *_by_part(values), kept, states)
-        for gate, n, r, z, rh, h_now in zip(*(part.split(sizes, -2) for part in parts), strict=True):
-            h = h if h.shape == rh.shape else h[..., : rh.shape[-2], :]
-            added(gate, h, to_gates).sigmoid_()
+        h = hidden
+        gates, candidates = values.split((2 * units, units), -1)
+        parts = (gates, candidates, kept, states)
+        one, two = one_and_two(hidden)
+        for gate, n, rh, h_now in zip(*(part.split(sizes, 1) for part in parts), strict=True):
+            h = h[:, : gate.shape[1]]
+            torch.sigmoid_(gate.baddbmm_(h, to_gates))
+            r, z = gate.chunk(2, -1)
             torch.mul(r, h, out=rh)
-            added(n, rh, to_candidate).sigmoid_()
-            h = torch.lerp(torch.add(minus_one, n, alpha=2, out=n), h, z, out=h_now)
+            n.baddbmm_(rh, to_candidate).sigmoid_().mul_(two).sub_(one)
+            h = torch.lerp(n, h, z, out=h_now)
         ctx.save_for_backward(entries, weight, hidden, states)
         ctx.kept, ctx.sizes, ctx.entries = (values, kept), sizes, len(table)
         return states
@@ -68,21 +61,24 @@ class _GRU(torch.autograd.Function):
         entries, weight, hidden, states = ctx.saved_tensors
         values, kept = ctx.kept
         units = hidden.shape[-1]
+        from_gates, from_candidate = weight[:, : 2 * units], weight[:, 2 * units :]
         earlier, dh = before(states, hidden, ctx.sizes), torch.zeros_like(hidden)
-        from_gates, from_candidate, change = alone(weight[:, : 2 * units], weight[:, 2 * units :], dh)
         for first, end, sizes in reversed(list(pieces(ctx.sizes, values))):
             changes = values[:, first:end]
             reset, update = _slopes(changes, earlier[:, first:end])
-            parts = alone(*_by_part(changes), reset, update, gradients[0][:, first:end])
-            steps = list(zip(*(part.split(sizes, -2) for part in parts), strict=True))
-            for gate, n, by_reset, by_update, r, z, gradient in reversed(steps):
-                now = change if change.shape == n.shape else change[..., : n.shape[-2], :]
-                now.add_(gradient)
+            gates, candidates = changes.split((2 * units, units), -1)
+            parts = (gates, candidates, reset, update, gradients[0][:, first:end])
+            steps = list(zip(*(part.split(sizes, 1) for part in parts), strict=True))
+            for gate, n, r, z, gradient in reversed(steps):
+                now = dh[:, : gate.shape[1]]
+                now += gradient
                 n.mul_(now)
+                by_reset, by_update = gate.chunk(2, -1)
                 by_update.mul_(now)
-                inner = product(n, from_candidate)
+                inner = torch.bmm(n, from_candidate)
                 by_reset.mul_(inner)
-                added(now.mul_(z).addcmul_(inner, r), gate, from_gates)
+                now.mul_(z).addcmul_(inner, r)
+                now.baddbmm_(gate, from_gates)
         d_weight = torch.cat(
             [torch.bmm(values[..., : 2 * units].mT, earlier), torch.bmm(values[..., 2 * units :].mT, kept)], 1
         )
@@ -90,12 +86,6 @@ class _GRU(torch.autograd.Function):
 
 
 _gru: Callable[[Tensor, Tensor, Tensor, Tensor, tuple[int, ...]], Tensor] = _GRU.apply
-
-
-def _by_part(values: Tensor) -> tuple[Tensor, ...]:
-    """Both gates together, the candidate, and either gate."""
-    r, z, n = values.chunk(3, -1)
-    return values[..., : 2 * r.shape[-1]], n, r, z
 
 
 def _slopes(values: Tensor, earlier: Tensor) -> tuple[Tensor, Tensor]:

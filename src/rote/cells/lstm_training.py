@@ -14,16 +14,14 @@ from torch import Tensor
 
 from rote.cells.packed_steps import (
     add_product,
-    alone,
     beginning_with,
     begun,
     bend,
     doubled,
     looked_up,
+    one_and_two,
     pieces,
-    product,
     table_gradient,
-    two_and_minus_one,
 )
 
 if TYPE_CHECKING:
@@ -53,17 +51,21 @@ class _LSTM(torch.autograd.Function):
         bent = hidden.new_empty(*entries.shape, hidden.shape[-1])
         rooms = [beginning_with(first, entries.shape[1]) for first in (hidden, cell)]
         states, memory = (room[:, hidden.shape[1] :] for room in rooms)
-        numbers, across = two_and_minus_one(hidden), doubled(weight, -2).mT.contiguous()
-        across, h, c, *parts = alone(across, hidden, cell, gates, *gates.chunk(4, -1), states, memory, bent)
-        for now, i, f, g, o, h_now, c_now, bent_now in zip(*(part.split(sizes, -2) for part in parts), strict=True):
-            if h.shape != h_now.shape:
-                h, c = (values[..., : now.shape[-2], :] for values in (h, c))
-            add_product(now, h, across).sigmoid_()
-            c = torch.mul(f, c, out=c_now).addcmul_(i, g, value=2).sub_(i)  # f c + i (2 g - 1)
+        across, h, c = doubled(weight, -2).mT.contiguous(), hidden, cell
+        numbers = one_and_two(hidden)
+        for now, (i, f, g, o), h_now, c_now, bent_now in zip(
+            gates.split(sizes, 1),
+            zip(*(part.split(sizes, 1) for part in gates.chunk(4, -1)), strict=True),
+            *(values.split(sizes, 1) for values in (states, memory, bent)),
+            strict=True,
+        ):
+            rows = now.shape[1]
+            add_product(now, h[:, :rows], across).sigmoid_()
+            c = torch.mul(f, c[:, :rows], out=c_now).addcmul_(i, g, value=2).sub_(i)  # f c + i (2 g - 1)
             h = torch.mul(o, bend(c, bent_now, *numbers), out=h_now)
         ctx.save_for_backward(entries, weight)
         ctx.kept, ctx.sizes, ctx.entries = (gates, *rooms, bent), sizes, len(table)
-        end = c.view(len(hidden), *c.shape[-2:]).clone()
+        end = c.clone()
         ctx.mark_non_differentiable(end)
         return states, end
 
@@ -73,24 +75,20 @@ class _LSTM(torch.autograd.Function):
         gates, states, memory, bent = ctx.kept
         earlier, rows = begun(memory, ctx.sizes), memory.shape[1] - gates.shape[1]
         dh, dc = (memory.new_zeros(len(memory), rows, memory.shape[2]) for _ in range(2))
-        across, to_hidden, to_cell = alone(weight, dh, dc)
         for first, end, sizes in reversed(list(pieces(ctx.sizes, gates))):
             changes = gates[:, first:end]
             slope_by_cell, forget = slopes(changes, earlier[:, first:end], bent[:, first:end])
-            values = alone(changes, gradients[0][:, first:end], slope_by_cell, forget)
-            by_gate = values[0].unflatten(-1, (4, -1))
-            parts = [value.split(sizes, -2) for value in values]
-            parts += [part.split(sizes, values[0].dim() - 2) for part in (by_gate[..., :3, :], by_gate[..., 3, :])]
+            by_gate = changes.unflatten(-1, (4, -1))
+            values = (changes, gradients[0][:, first:end], slope_by_cell, forget, by_gate[:, :, :3], by_gate[:, :, 3])
+            parts = [value.split(sizes, 1) for value in values]
             for change, gradient, slope, f, by_cell, by_hidden in reversed(list(zip(*parts, strict=True))):
-                dh_now, dc_now = to_hidden, to_cell
-                if dh_now.shape != gradient.shape:
-                    dh_now, dc_now = (value[..., : change.shape[-2], :] for value in (to_hidden, to_cell))
-                dh_now.add_(gradient)
+                dh_now, dc_now = dh[:, : change.shape[1]], dc[:, : change.shape[1]]
+                dh_now += gradient
                 dc_now.addcmul_(dh_now, slope)
-                by_cell.mul_(dc_now[..., None, :])
+                by_cell.mul_(dc_now[:, :, None])
                 by_hidden.mul_(dh_now)
                 dc_now.mul_(f)
-                product(change, across, out=dh_now)
+                torch.bmm(change, weight, out=dh_now)
         d_weight = torch.bmm(gates.mT, begun(states, ctx.sizes))
         return table_gradient(gates, entries, ctx.entries), None, d_weight, dh, dc, None
 

@@ -15,18 +15,7 @@ import torch
 from torch import Tensor
 
 from rote.cells.lstm_training import slopes
-from rote.cells.packed_steps import (
-    added,
-    alone,
-    before,
-    bend,
-    doubled,
-    looked_up,
-    pieces,
-    product,
-    table_gradient,
-    two_and_minus_one,
-)
+from rote.cells.packed_steps import before, bend, doubled, looked_up, one_and_two, pieces, table_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -65,25 +54,21 @@ class _NestedLSTM(torch.autograd.Function):
         both = start.new_empty(*entries.shape, 2 * units)
         states, outer, deep, bent, deep_bent = (start.new_empty(*entries.shape, units) for _ in range(5))
         across, inward = weight.mT.contiguous(), doubled(inner, -2).mT.contiguous()
-        numbers, both_gates = two_and_minus_one(start), outer_gates[..., : 2 * units]
-        across, inward, start_now, *parts = alone(
-            across, inward, start, outer_gates, both_gates, *outer_gates.chunk(4, -1), inner_gates,
-            *inner_gates.chunk(4, -1), both, *both.chunk(2, -1), states, outer, deep, bent, deep_bent,
-        )  # fmt: skip
-        h = c = d = start_now
-        for a, squashed, i, f, g, o, b, i_1, f_1, g_1, o_1, xy, x, y, h_now, c_now, d_now, bent_c, bent_d in zip(
-            *(part.split(sizes, -2) for part in parts), strict=True
-        ):
-            if h.shape != h_now.shape:
-                h, c, d = (values[..., : a.shape[-2], :] for values in (h, c, d))
-            added(a, h, across)
-            squashed.sigmoid_()
+        parts = (outer_gates, inner_gates, both, states, outer, deep, bent, deep_bent)
+        h, c, d = start, start, start
+        numbers = one_and_two(start)
+        for a, b, xy, h_now, c_now, d_now, bent_c, bent_d in zip(*(x.split(sizes, 1) for x in parts), strict=True):
+            rows = a.shape[1]
+            a.baddbmm_(h[:, :rows], across)
+            i, f, g, o = a.chunk(4, -1)
+            a[..., : 2 * units].sigmoid_()
             o.sigmoid_()
-            torch.mul(i, g, out=x)
-            torch.mul(f, c, out=y)
-            added(b, xy, inward).sigmoid_()
-            d = torch.mul(f_1, d, out=d_now).addcmul_(i_1, g_1, value=2).sub_(i_1)  # f1 d + i1 (2 g1 - 1)
-            c = torch.mul(o_1, bend(d, bent_d, *numbers), out=c_now)
+            torch.mul(i, g, out=xy[..., :units])
+            torch.mul(f, c[:, :rows], out=xy[..., units:])
+            b.baddbmm_(xy, inward)
+            i, f, g, inner_o = b.sigmoid_().chunk(4, -1)
+            d = torch.mul(f, d[:, :rows], out=d_now).addcmul_(i, g, value=2).sub_(i)  # f d + i (2 g - 1)
+            c = torch.mul(inner_o, bend(d, bent_d, *numbers), out=c_now)
             h = torch.mul(o, bend(c, bent_c, *numbers), out=h_now)
         ctx.save_for_backward(entries, weight, inner, start, states)
         ctx.kept = (outer_gates, inner_gates, both, outer, deep, bent, deep_bent)
@@ -96,35 +81,32 @@ class _NestedLSTM(torch.autograd.Function):
         outer_gates, inner_gates, both, outer, deep, bent, deep_bent = ctx.kept
         memories = (before(outer, start, ctx.sizes), before(deep, start, ctx.sizes))
         dh, dc, dd = (torch.zeros_like(start) for _ in range(3))
-        across, inward, all_h, all_c, all_d = alone(weight, inner, dh, dc, dd)
         for first, end, sizes in reversed(list(pieces(ctx.sizes, outer_gates))):
             now = slice(first, end)
             a, b = outer_gates[:, now], inner_gates[:, now]
             outer_slope, forget = _outer_slopes(a, memories[0][:, now], bent[:, now])
             deep_slope, deep_forget = slopes(b, memories[1][:, now], deep_bent[:, now])
-            values = alone(a, *a.chunk(4, -1), b, gradients[0][:, now], outer_slope, forget, deep_slope, deep_forget)
-            by_gate = alone(b)[0].unflatten(-1, (4, -1))
-            parts = [value.split(sizes, -2) for value in values]
-            parts += [part.split(sizes, by_gate.dim() - 3) for part in (by_gate[..., :3, :], by_gate[..., 3, :])]
-            for a_now, i, forgetting, g, o, b_now, gradient, slope, f, slope_1, f_1, by_d, by_c in reversed(
-                list(zip(*parts, strict=True))
+            parts = (a, b, gradients[0][:, now], outer_slope, forget, deep_slope, deep_forget)
+            for a_now, b_now, gradient, slope, f, slope_1, f_1 in reversed(
+                list(zip(*(part.split(sizes, 1) for part in parts), strict=True))
             ):
-                to_h, to_c, to_d = all_h, all_c, all_d
-                if to_h.shape != gradient.shape:
-                    to_h, to_c, to_d = (value[..., : a_now.shape[-2], :] for value in (all_h, all_c, all_d))
-                to_h.add_(gradient)
+                rows = a_now.shape[1]
+                to_h, to_c, to_d = dh[:, :rows], dc[:, :rows], dd[:, :rows]
+                to_h += gradient
                 to_c.addcmul_(to_h, slope)
                 to_d.addcmul_(to_c, slope_1)
-                by_d.mul_(to_d[..., None, :])
-                by_c.mul_(to_c)
+                by_gate = b_now.unflatten(-1, (4, -1))
+                by_gate[:, :, :3].mul_(to_d[:, :, None])
+                by_gate[:, :, 3].mul_(to_c)
                 to_d.mul_(f_1)
-                d_x, d_y = product(b_now, inward).chunk(2, -1)
+                d_x, d_y = torch.bmm(b_now, inner).chunk(2, -1)
+                i, forgetting, g, o = a_now.chunk(4, -1)
                 i.mul_(d_x)
                 g.mul_(d_x)
                 forgetting.mul_(d_y)
                 o.mul_(to_h)
                 torch.mul(d_y, f, out=to_c)
-                product(a_now, across, out=to_h)
+                torch.bmm(a_now, weight, out=to_h)
         d_table = table_gradient(outer_gates, entries, ctx.entries)
         d_weight = torch.bmm(outer_gates.mT, before(states, start, ctx.sizes))
         d_inner, d_bias = torch.bmm(inner_gates.mT, both), inner_gates.sum(1)

@@ -44,37 +44,21 @@ def doubled(values: Tensor, axis: int, parts: int = 4) -> Tensor:
     return made
 
 
-def alone(*values: Tensor) -> tuple[Tensor, ...]:
-    """Values of one replica without its axis: torch's products over an axis of one cost several calls more each."""
-    return tuple(value[0] for value in values) if len(values[0]) == 1 else values
-
-
-def two_and_minus_one(like: Tensor) -> tuple[Tensor, Tensor]:
+def one_and_two(like: Tensor) -> tuple[Tensor, Tensor]:
     """These as tensors: with a plain number, torch makes one at every use, which takes longer than the use itself."""
-    return like.new_full((), 2), like.new_full((), -1)
+    return like.new_ones(()), like.new_full((), 2)
 
 
-def bend(values: Tensor, out: Tensor, two: Tensor, minus_one: Tensor) -> Tensor:
+def bend(values: Tensor, out: Tensor, one: Tensor, two: Tensor) -> Tensor:
     """tanh, by the same equation."""
-    bent = torch.mul(values, two, out=out).sigmoid_()
-    return torch.add(minus_one, bent, alpha=2, out=bent)
+    return torch.mul(values, two, out=out).sigmoid_().mul_(two).sub_(one)
 
 
 def add_product(sums: Tensor, values: Tensor, weights: Tensor) -> Tensor:
     """``sums``, with the product of every replica's values and weights added to it."""
-    if sums.dim() == 2 or weights.shape[1] > UNITS or values.shape[1] < ROWS:
-        return added(sums, values, weights)
+    if weights.shape[1] > UNITS or values.shape[1] < ROWS:
+        return sums.baddbmm_(values, weights)
     return sums.add_(torch.bmm(values, weights))
-
-
-def added(sums: Tensor, values: Tensor, weights: Tensor) -> Tensor:
-    """The same, always in one call."""
-    return sums.addmm_(values, weights) if sums.dim() == 2 else sums.baddbmm_(values, weights)
-
-
-def product(values: Tensor, weights: Tensor, out: Tensor | None = None) -> Tensor:
-    """Of every replica's values and weights."""
-    return torch.mm(values, weights, out=out) if values.dim() == 2 else torch.bmm(values, weights, out=out)
 
 
 def beginning_with(first: Tensor, tokens: int) -> Tensor:
