@@ -144,7 +144,10 @@ class Estimator:
             return None
         alike = [(work, cost) for rank, work, cost in ranked if rank == nearest]
         seconds = statistics.median(cost.seconds * work for work, cost in alike)
-        sized = min((rank, cost.bytes / max(1, cost.seeds)) for rank, _, cost in ranked if cost.bytes is not None)
+        sized = min(
+            ((rank, cost.bytes / max(1, cost.seeds)) for rank, _, cost in ranked if cost.bytes is not None),
+            default=(nearest, 0.0),
+        )
         rough, least = nearest[0] != 0, any(_is_more(config, cost.config) for _, cost in alike)
         factor, basis = (1.0, HERE) if nearest[-1] == 0 else (self._factor(), ELSEWHERE)
         return _Price(seconds * factor, sized[1] * seeds, basis, rough, least)
