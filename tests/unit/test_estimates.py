@@ -13,6 +13,7 @@ from rote.config import dotted, resolve
 from rote.laboratory import costs, estimates, studies
 from rote.laboratory.costs import Cost, costs_of
 from rote.laboratory.estimates import Estimator, expected
+from rote.laboratory.kept_results import kept_folder, kept_in
 from rote.store import Request, Store
 
 STUDY = studies["agreement"]()
@@ -154,6 +155,7 @@ def test_costs_are_written_from_stores_and_read_back_with_the_fastest_of_the_sam
     measured(slow, requests[1], 5.0)
     measured(slow, replace(requests[2], config={"a key of": "yesterday"}), 5.0)
     monkeypatch.setattr(costs, "FILE", tmp_path / "costs.json")
+    monkeypatch.setattr(costs, "kept_folder", lambda: tmp_path / "nothing kept")
     assert costs.write([slow, fast], tmp_path / "costs.json") == 2
     costs.packaged.cache_clear()
     try:
@@ -165,6 +167,39 @@ def test_costs_are_written_from_stores_and_read_back_with_the_fastest_of_the_sam
     (training,) = [cost for cost in found if cost.part == "training"]
     assert training.config == dotted(requests[0].config)
     assert training == costs_of(fast)[0]
+
+
+def test_a_study_that_was_measured_as_a_whole_says_what_the_rest_of_its_runs_takes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Preset paper is in no store of the package's costs: tagging was said to take 4 s, and took four minutes."""
+    kept = next(one for one in kept_in(kept_folder()) if one.path.parts[-2:] == ("foundations", "agreement.json"))
+    whole = next(cost for cost in costs.costs_of_kept([kept]) if cost.part == "study")
+    assert (whole.preset, whole.seconds) == ("paper", sum(run.seconds for run in kept.runs))
+    config = STUDY.resolve("paper", {"seeds": 4, "first_seed": 7})
+    monkeypatch.setattr(estimates, "packaged", lambda: (1.0, (whole,)))
+    monkeypatch.setattr(estimates, "slowness", lambda store: 2.0)
+    found = expected(STUDY, [config], workers=1, store=store)
+    assert found.seconds == pytest.approx(2.0 * whole.seconds * 4 / whole.seeds)
+    assert (found.rough, found.basis) == (False, estimates.ELSEWHERE)
+    runs = [one.request for job in STUDY.jobs(config) for one in job.all()]
+    measured(store, runs[0], 100.0)
+    left = expected(STUDY, [config], workers=1, store=store)
+    assert found.seconds is not None
+    assert found.runs is not None
+    assert left.seconds == pytest.approx(found.seconds * (found.runs - 1) / found.runs)
+    other = STUDY.resolve("paper", {"depths": (0, 1), "items": 7, "orders": (2,), "sentences": 77})
+    assert expected(STUDY, [other], workers=1, store=store).seconds is None  # of other settings it says nothing
+
+
+def test_networks_that_are_larger_than_all_that_were_measured_take_at_least_so_long(store: Store) -> None:
+    for request in (*TRAININGS, *MEASUREMENTS):
+        measured(store, request, 1.0)
+    larger = expected(STUDY, [resolve(QUICK, {"model.hidden": 64})], workers=1, store=store)
+    assert (larger.rough, larger.least) == (True, True)
+    assert estimates.in_words(larger)["time"] == "at least 6.0 s"  # its counts need no network
+    smaller = expected(STUDY, [resolve(QUICK, {"model.hidden": 16})], workers=1, store=store)
+    assert estimates.in_words(smaller)["time"] == "roughly 6.0 s"
 
 
 def test_the_package_knows_what_every_study_costs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

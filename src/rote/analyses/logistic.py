@@ -8,7 +8,7 @@ solution is the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,17 +66,17 @@ class GrowingClassifiers:
     def _minimize(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """L-BFGS with halving, every split with its own step length; a split that has converged stands still.
 
-        Steps and gradients are kept as one row for each split, so that an inner product is one call without copies.
+        Steps and gradients are kept as one column for each split, so that an inner product is one call without copies.
         """
         loss, gradient = self._loss(point)
         pairs: list[_Pair] = []
-        slopes = _rows(gradient)
+        slopes = _columns(gradient)
         for _ in range(self.limit):
             moving = _largest(gradient) > TOLERANCE
             if not bool(moving.any()):
                 break
-            rows = _direction(slopes, pairs) * moving[:, None]
-            slope, direction = _inner(rows, slopes), _by_class(rows, len(point))
+            columns = _direction(slopes, pairs) * moving[:, None, None]
+            slope, direction = _inner(_row(columns), slopes).view(-1), _by_class(columns, len(point))
             length = torch.ones_like(loss)
             for _ in range(HALVINGS):
                 tried = point + length[:, None] * direction
@@ -85,46 +85,51 @@ class GrowingClassifiers:
                 if not bool(short.any()):
                     break
                 length = torch.where(short, length / 2, length)
-            new_slopes = _rows(new_gradient)
-            step, change = _rows(tried - point), new_slopes - slopes
-            curved, size = _inner(step, change), _inner(change, change)
+            new_slopes = _columns(new_gradient)
+            step, change = _columns(tried - point), new_slopes - slopes
+            rows = _row(step), _row(change)
+            curved, size = _inner(rows[0], change), _inner(rows[1], change)
             inverse = torch.where(curved > 1e-12 * size, 1 / curved, torch.zeros_like(curved))
-            pairs = [*pairs[-(MEMORY - 1) :], (step, change, inverse, size)]
+            pairs = [*pairs[-(MEMORY - 1) :], (step, change, *rows, inverse, size)]
             point, loss, gradient, slopes = tried, new_loss, new_gradient, new_slopes
         return point, gradient
 
 
-_Pair = tuple[Tensor, Tensor, Tensor, Tensor]  # step, change of gradient, 1 / their product, square of the change
+# step and change of gradient as columns and as rows, 1 / their product, square of the change
+_Pair = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
-def _rows(values: Float[Tensor, "class split unit"]) -> Float[Tensor, "split coefficient"]:
-    return values.transpose(0, 1).flatten(1)
+def _columns(values: Float[Tensor, "class split unit"]) -> Float[Tensor, "split coefficient 1"]:
+    return values.transpose(0, 1).flatten(1)[:, :, None]
 
 
-def _by_class(rows: Float[Tensor, "split coefficient"], classes: int) -> Float[Tensor, "class split unit"]:
-    return rows.view(len(rows), classes, -1).transpose(0, 1).contiguous()
+def _row(columns: Float[Tensor, "split coefficient 1"]) -> Float[Tensor, "split 1 coefficient"]:
+    """Laid out as a row: of a transposed column of one split torch's product has other bits."""
+    return columns.squeeze(-1).unsqueeze(1)
 
 
-def _inner(first: Float[Tensor, "split coefficient"], second: Tensor) -> Float[Tensor, " split"]:
-    return torch.bmm(first[:, None], second[:, :, None]).view(-1)
+def _by_class(columns: Float[Tensor, "split coefficient 1"], classes: int) -> Float[Tensor, "class split unit"]:
+    return columns.view(len(columns), classes, -1).transpose(0, 1).contiguous()
+
+
+_inner: Callable[[Tensor, Tensor], Tensor] = torch.bmm  # of rows and columns: [split, 1, 1]
 
 
 def _largest(gradient: Float[Tensor, "class split unit"]) -> Float[Tensor, " split"]:
     return gradient.abs().amax((0, 2))
 
 
-def _direction(gradient: Float[Tensor, "split coefficient"], pairs: Sequence[_Pair]) -> Tensor:
+def _direction(gradient: Float[Tensor, "split coefficient 1"], pairs: Sequence[_Pair]) -> Tensor:
     """Where the quadratic model of the last steps has its minimum (the two-loop recursion), split by split."""
     if not pairs:
-        return -gradient / _inner(gradient, gradient).sqrt().clamp(min=1.0)[:, None]
-    result, shares = gradient, []
-    for step, change, inverse, _ in reversed(pairs):
-        share = (inverse * _inner(step, result))[:, None]
-        shares.append(share)
-        result = result - share * change
+        return -gradient / _inner(_row(gradient), gradient).sqrt().clamp(min=1.0)
+    result, shares = gradient.clone(), []
+    for _, change, step, _, inverse, _ in reversed(pairs):
+        shares.append(inverse * _inner(step, result))
+        result.sub_(shares[-1] * change)
     *_, inverse, square = pairs[-1]
     size = square * inverse
-    result = result / torch.where(size > 0, size, torch.ones_like(size))[:, None]
-    for (step, change, inverse, _), share in zip(pairs, reversed(shares), strict=True):
-        result = result + (share - (inverse * _inner(change, result))[:, None]) * step
-    return -result
+    result.div_(torch.where(size > 0, size, torch.ones_like(size)))
+    for (step, _, _, change, inverse, _), share in zip(pairs, reversed(shares), strict=True):
+        result.add_((share - inverse * _inner(change, result)) * step)
+    return result.neg_()

@@ -173,7 +173,9 @@ def show_expectations(console: Console, costs: Mapping[str, Expectation]) -> Non
     console.print(f"\nWhat is still to be done with {workers} workers, estimated", style="bold", highlight=False)
     console.print(rows_as_table([{"preset": name, **in_words(found)} for name, found in costs.items()]))
     if any(found.rough for found in costs.values()):
-        console.print("Roughly: scaled by the number of updates and seeds, not by the size of networks or data.")
+        console.print(
+            "Roughly, or at least: scaled by the number of updates and seeds, not by the size of networks or data."
+        )
 
 
 def as_typed(value: object) -> str:

@@ -60,6 +60,7 @@ PARTS = (
     Part("memorization", ("autocomplete",), "scaled", (1, 3, 5), 7.5, "memorization/scaled"),
     Part("text", ("tagging", "classification", "language-modeling"), "paper", (6,), 2.0, "foundations/paper-fresh"),
     Part("padding", ("padding",), "paper", (6,), 0.6, "foundations"),
+    Part("table-6", ("lookup-accuracy",), "scaled", (6,), 0.3, "realization/scaled"),
     Part(
         "figure-3", ("conduit-predictability", "conduit-long-run"), "paper", (3, 5), 15.0, "conduits/paper-fresh", CLEAN
     ),

@@ -1,9 +1,11 @@
 """What finished runs cost, in seconds and bytes: those of a store, and those that come with the package.
 
 The package's were measured on another machine. A short calibration, the same there and here, says how much faster or
-slower this one is. The file is never typed but made from stores with finished runs:
+slower this one is. The file is never typed but made from stores with finished runs, and for the larger presets from the
+results that come with Rote, whose records tell how long each run took:
 
     python -m rote.laboratory.costs STORE ...        # writes src/rote/data/costs.json, and tables.json beside it
+    python -m rote.laboratory.costs                  # the same with the stores' costs that are known: new kept results
 """
 
 from __future__ import annotations
@@ -17,23 +19,26 @@ import statistics
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rote.config import dotted, to_plain
 from rote.errors import StoreError
 from rote.laboratory import known_tables
+from rote.laboratory.kept_results import Kept, kept_folder, kept_in
 from rote.laboratory.study import studies
 from rote.recipes import measurements, recipes
 from rote.recipes.job import MEASUREMENT, TRAINING
-from rote.store import Listed, Store, digest, read_document, write_document
+from rote.store import Listed, Record, Store, digest, read_document, write_document
+from rote.store.run import STUDY
 from rote.store.shared import add, entries
 
 KIND, VERSION = "rote costs", 1
 FILE = Path(__file__).parents[1] / "data" / "costs.json"
 MACHINE = "machine.json"  # of a store: the calibration of the machines that used it
 KINDS: dict[str, Mapping[str, Any]] = {TRAINING: recipes, MEASUREMENT: measurements}
+MEASURED_IDLE = ("smoke", "quick")  # presets whose costs are those of a store: it ran them on an idle machine
 Flat = Mapping[str, Any]  # dotted key -> value
 
 
@@ -41,13 +46,13 @@ Flat = Mapping[str, Any]  # dotted key -> value
 class Cost:
     """Of one run; where several differ only in their random seeds, of the middle one."""
 
-    study: str  # the name of its recipe or measurement
+    study: str  # the name of its recipe or measurement; of a study, where it is of all runs of that together
     part: str
     preset: str
     config: Flat
     seeds: int
     seconds: float
-    bytes: int
+    bytes: int | None  # unknown of kept results, whose runs are in no store
 
 
 def costs_of(store: Store, rows: Iterable[Listed] | None = None) -> list[Cost]:
@@ -63,6 +68,29 @@ def costs_of(store: Store, rows: Iterable[Listed] | None = None) -> list[Cost]:
         )
         for (study, part, preset, config, seeds), group in groups.items()
     ]  # fmt: skip
+
+
+def costs_of_kept(results: Iterable[Kept]) -> list[Cost]:
+    """The costs of kept results with presets that no store has: of their runs, one for each part and setting; and of
+    the whole study, since what its runs were divided into may have been another than today."""
+    costs: list[Cost] = []
+    for kept in results:
+        request, groups = kept.record.request, dict[str, list[Record]]()
+        if request.preset in MEASURED_IDLE or request.study not in studies:
+            continue
+        for record in kept.runs:
+            one = record.request
+            if _known(one.study, one.part):
+                key = json.dumps([one.study, one.part, one.config, len(one.seeds)], sort_keys=True)
+                groups.setdefault(key, []).append(record)
+        for group in groups.values():
+            one, seconds = group[0].request, statistics.median_low(record.seconds for record in group)
+            costs.append(Cost(one.study, one.part, request.preset, dotted(one.config), len(one.seeds), seconds, None))
+        total = sum(record.seconds for record in kept.runs)
+        costs.append(
+            Cost(request.study, STUDY, request.preset, dotted(request.config), len(request.seeds), total, None)
+        )
+    return costs
 
 
 def size_of(folder: Path) -> int:
@@ -126,32 +154,38 @@ def calibrate(slices: int = 20) -> float:
 
 
 def write(stores: Sequence[Store], path: Path = FILE) -> int:
-    """Make the package's file from these stores; returns how many costs it has."""
-    found = fastest_of(cost for store in stores for cost in costs_of(store))
+    """Make the package's file from these stores, or what it knows of earlier ones, and the kept results; returns how
+    many costs it has."""
+    speed, known = packaged() if not stores else (calibrate(), ())
+    here = [cost for cost in known if cost.preset in MEASURED_IDLE] + [
+        one for store in stores for one in costs_of(store)
+    ]
+    found = fastest_of([*here, *costs_of_kept(kept_in(kept_folder(), []))])
     plain = [asdict(cost) | {"config": _changed(cost)} for cost in found]
-    write_document(path, KIND, VERSION, {"speed": calibrate(), "costs": plain})
+    write_document(path, KIND, VERSION, {"speed": speed, "costs": plain})
     return len(found)
 
 
 def fastest_of(costs: Iterable[Cost]) -> list[Cost]:
-    """Each setting that the studies still have, once: of several stores the fastest, which was disturbed least."""
+    """Each setting, once: of several stores the fastest, which was disturbed least. Of runs only settings that there
+    still are; of a whole study those that there were, as far as there still are."""
     best: dict[str, Cost] = {}
     for cost in costs:
-        key = json.dumps([cost.study, cost.part, cost.config, cost.seeds], sort_keys=True)
-        if set(cost.config) <= set(_default(cost.study, cost.part)) and (
-            key not in best or cost.seconds < best[key].seconds
-        ):
-            best[key] = cost
+        known = _default(cost.study, cost.part)
+        config = {name: value for name, value in cost.config.items() if name in known or cost.part != STUDY}
+        key = json.dumps([cost.study, cost.part, config, cost.seeds], sort_keys=True)
+        if set(config) <= set(known) and (key not in best or cost.seconds < best[key].seconds):
+            best[key] = replace(cost, config=config)
     return [best[key] for key in sorted(best)]
 
 
 def _known(name: str, part: str) -> bool:
-    return part in KINDS and name in KINDS[part]
+    return name in studies if part == STUDY else part in KINDS and name in KINDS[part]
 
 
 @functools.cache
 def _default(name: str, part: str) -> dict[str, Any]:
-    return dotted(to_plain(KINDS[part][name]()))
+    return dotted(to_plain(studies[name].default if part == STUDY else KINDS[part][name]()))
 
 
 def _changed(cost: Cost) -> dict[str, Any]:
@@ -161,10 +195,11 @@ def _changed(cost: Cost) -> dict[str, Any]:
 
 def main(folders: Sequence[str]) -> None:
     stores = [Store(folder) for folder in folders]
-    if not stores or not all((store.root / "runs").is_dir() for store in stores):
+    if not all((store.root / "runs").is_dir() for store in stores):
         sys.exit(f"Usage: python -m rote.laboratory.costs STORE ..., each a store with finished runs. Got {folders}.")
-    known_tables.write(stores, studies)
-    print(f"{write(stores)} costs in {FILE}, the studies' tables in {known_tables.FILE}")
+    if stores:
+        known_tables.write(stores, studies)
+    print(f"{write(stores)} costs in {FILE}" + (f", the studies' tables in {known_tables.FILE}" if stores else ""))
 
 
 if __name__ == "__main__":

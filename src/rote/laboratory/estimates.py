@@ -4,7 +4,8 @@
 
 Each run that is still missing is compared with the nearest one that was measured: a finished run of this store, or one
 of those that come with the package, scaled by the speed of this machine. Its time is scaled by the number of updates
-and of seeds. What else differs (a larger network) is not in it: this is an estimate, and is called one.
+and of seeds. What else differs (a larger network) is not in it: then the whole study is compared with one that was
+measured with these settings, or else this is told as the rough estimate that it is, or as the least that it will take.
 """
 
 from __future__ import annotations
@@ -13,20 +14,23 @@ import heapq
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rote.config import dotted
+from rote.config import dotted, to_plain
 from rote.errors import StoreError
 from rote.laboratory.costs import Cost, Flat, costs_of, packaged, slowness
 from rote.laboratory.study import Study
 from rote.recipes import Job
 from rote.store import Listed, Request, Store
+from rote.store.run import STUDY
 
+SEEDS = ("seeds", "first_seed")  # keys that say which seeds, and how many
 UPDATES = ("steps", "epochs", "passes")  # keys of a group that say how long it trains
 HERE, ELSEWHERE = "finished runs in this store", "the package's costs, scaled to the speed of this machine"
 UNKNOWN, NOTHING = "no run like these was measured yet", "everything is there already"
 DEEPEST = 8  # runs that come one after another
+ALIKE = 1  # differences up to which a study that was measured as a whole tells what another takes
 FAR = 10  # differences from which on a measured run says nothing about another
 
 
@@ -41,6 +45,7 @@ class Expectation:
     workers: int
     basis: str  # where the estimate comes from
     rough: bool = False  # from runs with other settings than these, of which only seeds and updates are scaled
+    least: bool = False  # and some of these ask for more: larger networks, or longer texts
 
 
 def unknown(workers: int, reason: str) -> Expectation:
@@ -54,6 +59,7 @@ class _Price:
     bytes: float
     basis: str
     rough: bool
+    least: bool = False
 
 
 def expected(study: Study[Any], configs: Iterable[Any], *, workers: int, store: Store) -> Expectation:
@@ -77,14 +83,21 @@ class Estimator:
     def expected(self, asked: Iterable[tuple[Study[Any], Any]]) -> Expectation:
         """Of several studies and configurations together, a run that several need counted once."""
         needed: set[str] = set()
-        missing: dict[str, Job] = {}
+        missing: dict[str, tuple[Job, _Price | None]] = {}
         for study, config in asked:
-            for job in study.jobs(config):
-                needed |= {one.request.id for one in job.all()}
-                missing |= {one.request.id: one for one in self._missing(job)}
-        waves = [
-            [self._price(job.request) for job in missing.values() if _depth(job) == depth] for depth in range(DEEPEST)
-        ]
+            jobs = study.jobs(config)
+            own = {one.request.id for job in jobs for one in job.all()}
+            needed |= own
+            new = {one.request.id: one for job in jobs for one in self._missing(job) if one.request.id not in missing}
+            prices = {name: self._price_of(job) for name, job in new.items()}
+            whole = self._price_of_all(study, config) if not all(map(_is_known, prices.values())) else None
+            if whole is not None:
+                each = replace(whole, seconds=whole.seconds / len(own))
+                prices = {
+                    name: price if _is_known(price, HERE) else _sized(each, price) for name, price in prices.items()
+                }
+            missing |= {name: (job, prices[name]) for name, job in new.items()}
+        waves = [[price for job, price in missing.values() if _depth(job) == depth] for depth in range(DEEPEST)]
         return self._together(len(needed), waves)
 
     def _missing(self, job: Job) -> Iterator[Job]:
@@ -107,7 +120,15 @@ class Estimator:
         seconds = sum(together(wave, self.workers) for wave in spent)
         basis = " and ".join(sorted({price.basis for price in known})) or NOTHING
         size, rough = round(sum(price.bytes for price in known)), any(price.rough for price in known)
-        return Expectation(runs, runs - missing, seconds, size, self.workers, basis, rough)
+        least = any(price.least for price in known)
+        return Expectation(runs, runs - missing, seconds, size, self.workers, basis, rough, least)
+
+    def _price_of(self, job: Job) -> _Price | None:
+        """A measurement of networks that are larger than measured ones takes longer too, with the same settings."""
+        price, needs = self._price(job.request), [self._price_of(need) for need in job.needs]
+        if price is None or all(map(_is_known, needs)):
+            return price
+        return replace(price, rough=True, least=price.least or any(need is not None and need.least for need in needs))
 
     def _price(self, request: Request) -> _Price | None:
         """From the nearest run of the same recipe or measurement whose time is known."""
@@ -123,11 +144,21 @@ class Estimator:
             return None
         alike = [(work, cost) for rank, work, cost in ranked if rank == nearest]
         seconds = statistics.median(cost.seconds * work for work, cost in alike)
-        size = statistics.median(cost.bytes * seeds / max(1, cost.seeds) for _, cost in alike)
-        rough = nearest[0] != 0
-        if nearest[-1] == 0:
-            return _Price(seconds, size, HERE, rough)
-        return _Price(seconds * self._factor(), size, ELSEWHERE, rough)
+        sized = min(
+            ((rank, cost.bytes / max(1, cost.seeds)) for rank, _, cost in ranked if cost.bytes is not None),
+            default=(nearest, 0.0),
+        )
+        rough, least = nearest[0] != 0, any(_is_more(config, cost.config) for _, cost in alike)
+        factor, basis = (1.0, HERE) if nearest[-1] == 0 else (self._factor(), ELSEWHERE)
+        return _Price(seconds * factor, sized[1] * seeds, basis, rough, least)
+
+    def _price_of_all(self, study: Study[Any], config: Any) -> _Price | None:
+        """Of all runs of a study together, where it was measured as a whole with settings like these."""
+        asked = dotted(to_plain(config))
+        known = [cost for cost in _packaged() if (cost.study, cost.part) == (study.name, STUDY)]
+        ranked = [(_difference(cost.config, asked), cost.seconds / max(1, cost.seeds)) for cost in known]
+        apart, each = min(ranked, default=(FAR, 0.0))
+        return None if apart > ALIKE else _Price(each * config.seeds * self._factor(), 0, ELSEWHERE, apart > 0)
 
     def _costs(self, study: str) -> list[tuple[int, Cost]]:
         """With 0 for those of this store, 1 for the package's."""
@@ -140,6 +171,16 @@ class Estimator:
         if self._slowness is None:
             self._slowness = slowness(self.store)
         return self._slowness
+
+
+def _is_known(price: _Price | None, basis: str = "") -> bool:
+    """Whether it is that of a run with the same settings, measured there."""
+    return price is not None and not price.rough and price.basis.startswith(basis)
+
+
+def _sized(share: _Price, price: _Price | None) -> _Price:
+    """A share of a study's time, with the bytes that are known otherwise."""
+    return share if price is None else replace(share, bytes=price.bytes)
 
 
 def _depth(job: Job) -> int:
@@ -157,12 +198,13 @@ def together(seconds: Sequence[float], workers: int) -> float:
 
 def in_words(found: Expectation) -> dict[str, str]:
     """The numbers as people read them."""
-    about = "roughly " if found.rough else ""
+    rough = "roughly " if found.rough else ""
+    about = "at least " if found.least else rough
     return {
         "runs": "unknown" if found.runs is None else str(found.runs),
         "finished": "unknown" if found.finished is None else str(found.finished),
         "time": "unknown" if found.seconds is None else about + duration(found.seconds),
-        "disk": "unknown" if found.bytes is None else about + in_bytes(found.bytes),
+        "disk": "unknown" if found.bytes is None else rough + in_bytes(found.bytes),
         "from": found.basis + (", with other settings" if found.rough else ""),
     }
 
@@ -203,8 +245,15 @@ def _updates(config: Flat) -> float:
 
 def _difference(one: Flat, other: Flat) -> float:
     """In what does not count as work: doublings of each number, 1 for anything else. A run may leave keys out."""
-    keys = [key for key in one if key in other and key != "seeds" and not _is_updates(key)]
+    keys = [key for key in one if key in other and key not in SEEDS and not _is_updates(key)]
     return round(sum(_apart(one[key], other[key]) for key in keys), 6)
+
+
+def _is_more(one: Flat, other: Flat) -> bool:
+    """Whether some count that is no work is greater in the first configuration, and none smaller."""
+    both = [(one[key], other[key]) for key in one if key in other and key not in SEEDS and not _is_updates(key)]
+    counts = [(mine, theirs) for mine, theirs in both if type(mine) is int and type(theirs) is int]
+    return any(mine > theirs for mine, theirs in counts) and not any(mine < theirs for mine, theirs in counts)
 
 
 def _apart(one: Any, other: Any) -> float:

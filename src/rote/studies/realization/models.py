@@ -33,6 +33,10 @@ QUICK: Mapping[str, object] = {
     "training.record_every": 29,
 }  # fmt: skip
 
+SCALED: Mapping[str, object] = {
+    "training.batch": 4, "training.steps": 3480, "training.record_every": 58, "lstm": False,
+}  # fmt: skip
+
 
 def published_training() -> TrainingConfig:
     """Batches of one, 100 epochs of 232 examples, Adam; the model with the lowest validation loss is taken."""
