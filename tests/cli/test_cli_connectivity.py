@@ -73,7 +73,7 @@ def test_characters_outside_the_alphabet_are_told(capsys: pytest.CaptureFixture[
         ((), "The text is empty. Give one in quotes"),
         (("the", "--at", "9"), "'--at' must lie in 0 to 3, the characters of the text. Got 9."),
         (("the", "--model", "gruu"), "Unknown autocomplete model 'gruu', and there is no file gruu.json. Did you mean"),
-        (("the", "--model", "src"), "There is no model in the folder 'src': config.json, of save_pretrained(), is missing"),
+        (("the", "--model", "."), "There is no model in '.': config.json, of save_pretrained(), is missing."),
         (("the", "--target", "statse"), "'statse' is not among the 5002 outputs of the model. Did you mean"),
         (("the", "--norm", "l3"), "invalid choice 'l3' for argument '--norm'"),
         (("the", "--top", "0"), "'--top' must lie in 1 to 20. Got 0."),

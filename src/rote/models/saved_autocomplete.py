@@ -101,7 +101,7 @@ def _path(name: Path | str) -> Path:
     if path.name and path.with_name(f"{path.name}.json").exists():
         return path
     if Path(name).is_dir():
-        raise UsageError(f"There is no model in the folder {str(name)!r}: config.json, of save_pretrained(), is missing.")
+        raise UsageError(f"There is no model in {str(name)!r}: config.json, of save_pretrained(), is missing.")
     if isinstance(name, str) and name == path.name:  # as a bundled model is named
         raise UnknownNameError("autocomplete model", name, BUNDLED, f", and there is no file {name}.json")
     hint = f" The model that comes with the package is {path.name!r}, without a path." if path.name in BUNDLED else ""
