@@ -16,8 +16,10 @@ from rote.commands import Connectivity
 from rote.commands.arguments import parse
 from rote.explorer.contributions import TREE, WORDS
 from rote.explorer.text_connectivity import LIMIT
+from rote.models.saved_autocomplete import describe_autocomplete
 
 TEXT = "a young age through advanced learning"
+OUTPUTS = len(describe_autocomplete("gru")[1])
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -74,7 +76,7 @@ def test_characters_outside_the_alphabet_are_told(capsys: pytest.CaptureFixture[
         (("the", "--at", "9"), "'--at' must lie in 0 to 3, the characters of the text. Got 9."),
         (("the", "--model", "gruu"), "Unknown autocomplete model 'gruu', and there is no file gruu.json. Did you mean"),
         (("the", "--model", "."), "There is no model in '.': config.json, of save_pretrained(), is missing."),
-        (("the", "--target", "statse"), "'statse' is not among the 5002 outputs of the model. Did you mean"),
+        (("the", "--target", "statse"), f"'statse' is not among the {OUTPUTS} outputs of the model. Did you mean"),
         (("the", "--norm", "l3"), "invalid choice 'l3' for argument '--norm'"),
         (("the", "--top", "0"), "'--top' must lie in 1 to 20. Got 0."),
         (("a" * 500,), "The text has 500 characters; at most 400 are read here."),

@@ -99,7 +99,9 @@ def test_the_activity_is_that_of_rote_trace_and_only_its_new_part_is_sent(client
 
 def test_an_unknown_word_has_no_rank_and_all_else_is_answered(client: TestClient) -> None:
     plain, answer = asked(client), asked(client, word="amerikan")
-    assert answer["unknown"] == "'amerikan' is not among the 5002 outputs of the model. Did you mean 'american'?"
+    outputs = len(rote.load_autocomplete("lstm").vocabulary)
+    told = f"'amerikan' is not among the {outputs} outputs of the model. Did you mean 'american'?"
+    assert answer["unknown"] == told
     assert (answer["rank"], answer["chance"]) == (None, None)
     assert answer["suggested"] == plain["suggested"]
     assert plain["unknown"] == ""

@@ -30,6 +30,7 @@ from rote.tasks.autocomplete import UNKNOWN, AutocompleteTask, Observations
 from rote.testing import check_analysis, check_model
 
 CELLS = ("gru", "lstm", "nested_lstm")
+PAGE = Path(__file__).parents[2] / "docs" / "autocomplete.md"
 
 
 @pytest.fixture(scope="module")
@@ -276,6 +277,21 @@ def test_the_models_of_the_package_know_english_and_say_how_they_were_made(cell:
     assert logits.shape == (1, 21, len(model.vocabulary))
 
 
+def test_the_page_says_of_the_models_what_their_records_say() -> None:
+    """The command that makes them prints the lines of its table."""
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    records = {cell: autocomplete_record(cell) for cell in CELLS}
+    lines = [starter.row(cell, record) for cell, record in records.items()]
+    assert [line for line in lines if line not in page] == []
+    license = " ".join((FOLDER / "text8.LICENSE").read_text(encoding="utf-8").split())
+    for record in records.values():
+        words = record["request"]["config"]["task"]["words"]
+        assert f"the {words:,} most frequent words" in page
+        assert f"its {words:,} most frequent words" in license
+    size = sum(path.stat().st_size for cell in CELLS for path in FOLDER.glob(f"{cell}.*"))
+    assert f"Together {size / 1e6:.1f} MB" in page
+
+
 def test_the_command_that_makes_the_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -285,7 +301,7 @@ def test_the_command_that_makes_the_models(
         words = ["starter", "gru", "--out", str(tmp_path / folder), "--set", *changes, "training.batch=8"]
         monkeypatch.setattr("sys.argv", words)
         starter.main()
-    assert "gru: " in capsys.readouterr().out
+    assert "| gru | 6 | " in capsys.readouterr().out
     one, two = (load_autocomplete(tmp_path / folder / "gru") for folder in ("one", "two"))
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
     record = autocomplete_record(tmp_path / "one" / "gru")

@@ -38,7 +38,7 @@ class Listing:
     checkpoints: tuple[int, ...] = ()  # steps of training at which it can be opened; empty: only as it is
     about: str = ""
     setting: str = ""  # what tells it from others of its run, beside the seed
-    trained: dict[str, float] | None = None  # how large and how long, where a record says so
+    trained: dict[str, Any] | None = None  # how large, how long and with which settings, where a record says so
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -213,28 +213,32 @@ def _autocomplete_listing(key: str, title: str, group: str, path: Path | str) ->
     if trained is not None:
         about += (
             " · {recurrent:,} recurrent of {parameters:,} parameters · {steps:,} steps of {batch} texts · "
-            "test loss {loss:.2f} nats".format(**trained)
+            "test loss {loss:.2f} nats".format(**trained["settings"] | trained)
         )
     return Listing(
         key, title, "autocomplete", config.cell, "character", len(vocabulary), group, about=about, trained=trained
     )
 
 
-def _trained(config: AutocompleteConfig, path: Path | str) -> dict[str, float] | None:
-    """What the stored record of a training says: parameters, updates, and the loss on the test text."""
+def _trained(config: AutocompleteConfig, path: Path | str) -> dict[str, Any] | None:
+    """What the stored record of a training says: parameters, settings, and the loss on the test text."""
     from rote.models.saved_autocomplete import autocomplete_record
 
     match autocomplete_record(path):
         case {
             "request": {
-                "config": {"task": {"words": int(words)}, "training": {"steps": int(steps), "batch": int(batch)}}
+                "config": {
+                    "task": {"words": int(words)} as task,
+                    "training": {"steps": int(), "batch": int()} as training,
+                    "softmax": dict(softmax),
+                }
             },
             "test": {"cross_entropy": float(loss)},
         }:
-            size = config.parameters(words)
+            size, settings = config.parameters(words), task | training | softmax
+            settings.pop("record_every", None)
             return {
-                "recurrent": size["recurrent"], "parameters": sum(size.values()), "steps": steps, "batch": batch,
-                "loss": loss,
+                "recurrent": size["recurrent"], "parameters": sum(size.values()), "loss": loss, "settings": settings,
             }  # fmt: skip
     return None
 

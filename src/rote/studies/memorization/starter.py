@@ -10,6 +10,7 @@ give the same weights on the same machine and versions. Weights are rounded to 1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,23 @@ def make(recipe: AutocompleteRecipe, out: Path, store: Store) -> dict[str, Any]:
     return facts
 
 
+def row(cell: str, facts: Mapping[str, Any]) -> str:
+    """Its line in docs/autocomplete.md."""
+    config, test = facts["request"]["config"], facts["test"]
+    model = AutocompleteConfig(cell, config["model"]["units"], config["model"]["layers"])
+    size = sum(model.parameters(config["task"]["words"]).values())
+    return (
+        f"| {cell} | {model.units} | {size:,} | {config['training']['steps']:,} | {test['cross_entropy']:.3f} | "
+        f"{test['corrected_accuracy']:.1%} | {facts['seconds'] / 60:.0f} |"
+    )
+
+
 def main() -> None:
     asked = arguments("small autocomplete", CELLS, FOLDER)
     torch.set_num_threads(1)
     for cell in asked.names:
         facts = make(resolve(recipe_of(cell), parse_overrides(asked.set)), asked.out, Store())
-        print(f"{cell}: {facts['seconds']:.0f} s, test {facts['test']}")
+        print(row(cell, facts))
 
 
 if __name__ == "__main__":

@@ -40,19 +40,25 @@ function unknown(error) {
   return null;
 }
 
-const ALIKE = [["steps", "steps"], ["batch", "texts a step"], ["recurrent", "recurrent parameters"]];
+const TOLD = { steps: "steps", batch: "texts a step", parameters: "parameters", recurrent: "recurrent parameters" };
+const NEAR = 1.01; // times as many parameters, at most, are as many: cells rarely have sizes in common
 
 // Whether some models of the shelf were trained alike, in a sentence; empty where that is not known of two of them.
 export function trainedAlike(shelf, chosen) {
   const found = [...new Set(chosen.map(({ key }) => key))].map((key) => shelf.find((model) => model.key === key)).filter((model) => model && model.trained);
   if (found.length < 2) return "";
-  const told = (name, unit) => {
-    const values = [...new Set(found.map(({ trained }) => trained[name]))];
-    const of = (value) => `${value.toLocaleString("en-US")}${values.length > 1 ? ` (${found.filter(({ trained }) => trained[name] === value).map(({ title }) => title).join(", ")})` : ""}`;
-    return { same: values.length === 1, text: `${values.map(of).join(", ")} ${unit}` };
+  const all = found.map(({ title, trained }) => ({ title, facts: { ...trained.settings, ...trained } }));
+  const valuesOf = (name) => [...new Set(all.map(({ facts }) => facts[name]))];
+  const told = (name) => {
+    const values = valuesOf(name);
+    const titles = (value) => (values.length > 1 ? ` (${all.filter(({ facts }) => facts[name] === value).map(({ title }) => title).join(", ")})` : "");
+    const list = values.map((value) => `${(value ?? "none").toLocaleString("en-US")}${titles(value)}`).join(", ");
+    return TOLD[name] ? `${list} ${TOLD[name]}` : `${name} ${list}`;
   };
-  const all = ALIKE.map(([name, unit]) => told(name, unit));
-  const apart = all.filter(({ same }) => !same);
-  if (!apart.length) return `Trained alike: ${all.map(({ text }) => text).join(", ")} each.`;
-  return `Not trained alike: ${apart.map(({ text }) => text).join("; ")}. What tells them apart may come from that.`;
+  const settings = [...new Set(found.flatMap(({ trained }) => Object.keys(trained.settings)))];
+  const apart = settings.filter((name) => valuesOf(name).length > 1);
+  const sizes = valuesOf("parameters");
+  if (Math.max(...sizes) > NEAR * Math.min(...sizes)) apart.push("parameters");
+  if (apart.length) return `Not trained alike: ${apart.map(told).join("; ")}. What tells them apart may come from that.`;
+  return `Trained alike: ${["steps", "batch", "parameters", "recurrent"].map(told).join("; ")}.`;
 }
