@@ -27,7 +27,6 @@ class SequenceModel(nn.Module):
     readout: nn.Module | None  # nn.Linear or PerStep
     origin = ""  # of an adapted model: whether it was compared with the user's
     reads_on = True  # whether the states that a trace shows are all that a longer text needs to be read on from there
-    positioned = False  # whether steps are counted from the first one that is given
 
     def __init__(
         self,
@@ -79,6 +78,11 @@ class SequenceModel(nn.Module):
     def read(self, hidden: Float[Tensor, "*place unit"]) -> Float[Tensor, "*place output"]:
         """Logits of states of the top layer (these themselves without a readout), as in eval mode."""
         return read(self.readout, hidden)
+
+    @property
+    def positioned(self) -> bool:
+        """Whether steps are counted from the first one that is given."""
+        return False
 
     @property
     def linear_readout(self) -> nn.Linear | None:

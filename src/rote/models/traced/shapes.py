@@ -232,7 +232,8 @@ def _by_tensor(scene: Scene, value: Any, index: list[Any]) -> Meaning:
     """value[all sequences, the last step that counts], or the sequences in another order: the same for each."""
     (first, *rest) = index
     if value.axes[:1] == ("B",) and not rest and is_order(scene, first):
-        return value
+        reordered: Meaning = value
+        return reordered
     whole = [isinstance(part, Tensor) and torch.equal(part, _sequences(scene, part)) for part in index]
     if isinstance(value, Series) and value.axes[:2] == ("B", "T") and len(index) == 2 and whole[0]:
         return last_step(scene, value, index[1], value.axes[:1] + value.axes[2:])
