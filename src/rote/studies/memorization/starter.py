@@ -36,7 +36,7 @@ LICENSE = "Learned from text8, that is from Wikipedia (CC BY-SA); the weights co
 
 def recipe_of(cell: str) -> AutocompleteRecipe:
     training = TrainingConfig(
-        steps=3000, batch=32, optimizer="adam", learning_rate=0.01, schedule="cosine", decay=0.01, clip=1.0,
+        steps=5000, batch=32, optimizer="adam", learning_rate=0.01, schedule="cosine", decay=0.01, clip=1.0,
         record_every=500,
     )  # fmt: skip
     task, model = AutocompleteTask(characters=10_000_000, words=8000), AutocompleteConfig(cell, UNITS[cell], layers=1)
