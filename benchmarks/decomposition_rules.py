@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -55,6 +56,10 @@ def both(tokens: Tensor, there: Tensor) -> Tensor:
 def mod3(tokens: Tensor, there: Tensor) -> Tensor:
     """The sum of the symbols modulo 3."""
     return ((tokens * there).sum(1) % 3).long()
+
+
+Program = Callable[[Tensor, Tensor], Tensor]
+PROGRAMS: tuple[Program, ...] = (latch, parity, both, mod3)
 
 
 class Network(nn.Module):
@@ -107,11 +112,13 @@ def shapley_values(network: Network, string: Tensor, output: int) -> Tensor:
     return torch.stack(found, 1)
 
 
-def compared(cells: list[str]) -> tuple[dict[tuple[str, str], list[tuple[float, ...]]], list[str]]:
+def compared(
+    cells: list[str], programs: Sequence[Program] = PROGRAMS
+) -> tuple[dict[tuple[str, str], list[tuple[float, ...]]], list[str]]:
     """By cell and rule, of every network: cosines, error, growth; and what was not learned."""
     rows: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     left_out = []
-    for program, cell, seed in itertools.product((latch, parity, both, mod3), cells, range(2)):
+    for program, cell, seed in itertools.product(programs, cells, range(2)):
         network = trained(program, cell, seed)
         if network is None:
             left_out.append(f"{program.__name__}, {cell}, seed {seed}")

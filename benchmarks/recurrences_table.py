@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from decomposition_rules import compared
+from decomposition_rules import both, compared, latch
 from page_tables import written
 from recurrences import (
     BATCH,
@@ -122,7 +122,7 @@ def rules() -> str:
 
 
 def programs() -> str:
-    found, _ = compared(list(PROGRAMMED))
+    found, _ = compared(list(PROGRAMMED), (latch, both))
     names = {
         "murdoch2018": "`murdoch2018`",
         "shapley, gates whole": "gates whole",

@@ -64,10 +64,14 @@ def test_factors_of_zero_forget_everything() -> None:
     assert torch.equal(scan(a, x, torch.ones(1)), x)
 
 
-@pytest.mark.parametrize("numbers", [2**19, 300, 1])
-def test_a_selective_scan_is_its_loop_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, numbers: int) -> None:
+@pytest.mark.parametrize(("numbers", "steps"), [(2**16, 4), (100, 4), (40, 1), (1, 11), (1, 20)])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_selective_scan_is_its_loop_in_blocks_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, numbers: int, steps: int, groups: int
+) -> None:
     monkeypatch.setattr("rote.cells.selective_scan.NUMBERS", numbers)
-    groups, rows, time, units, kinds = 2, 3, 11, 5, 4
+    monkeypatch.setattr("rote.cells.selective_scan.STEPS", steps)
+    rows, time, units, kinds = 3, 11, 5, 4
     torch.manual_seed(6)
     shapes = [(groups, rows, time, n) for n in (units, units, kinds, kinds)]
     given = [torch.randn(*shape, dtype=torch.float64) for shape in (*shapes, (groups, kinds, units))]
@@ -97,6 +101,21 @@ def test_many_gradients_at_once_are_those_of_one_pass_each(kind: str) -> None:
     expected = torch.stack([torch.autograd.grad(output, inputs, row, retain_graph=True)[0] for row in rows])
     found = torch.func.vmap(lambda row: torch.autograd.grad(output, inputs, row)[0])(rows)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+def test_many_gradients_of_a_selective_scan_in_parts_are_those_of_one_pass_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rote.cells.selective_scan.NUMBERS", 45)  # two gradients of one lane
+    torch.manual_seed(12)
+    shapes = [(2, 3, 6, 5), (2, 3, 6, 5), (2, 3, 6, 4), (2, 3, 6, 4), (2, 4, 5), (2, 3, 4, 5)]
+    given = [torch.rand(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    y, _ = selective_scan(*given)
+    rows = torch.randn(5, *y.shape, dtype=torch.float64)
+    found = torch.func.vmap(lambda row: torch.autograd.grad(y, given, row, retain_graph=True))(rows)
+    for number, row in enumerate(rows):
+        for ours, theirs in zip(found, torch.autograd.grad(y, given, row, retain_graph=True), strict=True):
+            torch.testing.assert_close(ours[number], theirs, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["min_gru", "rg_lru", "s6"])

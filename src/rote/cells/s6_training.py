@@ -41,7 +41,7 @@ def run_s6(
     series = [value.reshape(groups, -1, time, value.shape[-1]) for value in (length, length * u, b, c)]
     once = [value.reshape(groups, *axes, *value.shape[-2:]) for value, axes in ((a_log, ()), (memory, (-1,)))]
     y, end = selective_scan(*series, *once)
-    shown = silu(z.flatten(-3, -2)) * (y.reshape_as(u) + a.constant(cell.skip) * u)
+    shown = silu(z.flatten(-3, -2)) * torch.addcmul(y.reshape_as(u), a.constant(cell.skip), u)
     hidden = a.linear(shown, cell.weight_out).unflatten(-2, (lead[-1], time))
     ends = end.reshape_as(memory).mT.flatten(-2)
     past = cell.width - 1

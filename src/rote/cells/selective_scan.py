@@ -2,14 +2,14 @@
 
 m_t = exp(rate * length_t) * m_(t-1) + (written_t) B_t^T,  y_t = m_t C_t,  rate = -exp(a_log)
 
-The memory has many numbers for each unit, of which only y is wanted. It is made for as many steps as fit into the
-processor's cache, read, and made again on the way back from what it was at the beginning of each such piece. It lies in
-memory as [number, unit], so that products with B and C run along the units.
+The memory has many numbers for each unit, of which only y is wanted. It goes from step to step, of as many rows
+together as fit into the processor's cache, and is made again on the way back from what it was every few steps. It lies
+as [number, unit], so that products with B and C run along the units. A lane is one row of a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,8 +18,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-NUMBERS = 2**19  # of the memory that exist at once
-FEWEST = 4  # steps
+NUMBERS = 2**16  # of the memory at a step, with which steps are taken
+STEPS = 4  # from one memory that is kept for the way back to the next
 
 
 def selective_scan(
@@ -31,8 +31,9 @@ def selective_scan(
     start: Float[Tensor, "group row number unit"],
 ) -> tuple[Float[Tensor, "group row time unit"], Float[Tensor, "group row number unit"]]:
     """y at every step, and the memory behind the last one. Rows of a group have the same ``a_log``."""
-    y, end, _ = _selective(length, written, b, c, a_log, start)
-    return y, end
+    lanes = [value.flatten(0, 1) for value in (length, written, b, c, start)]
+    y, end, _ = _selective(*lanes[:4], a_log, lanes[4])
+    return y.view(length.shape), end.view(start.shape)
 
 
 class _Selective(torch.autograd.Function):
@@ -40,17 +41,21 @@ class _Selective(torch.autograd.Function):
     def forward(
         length: Tensor, written: Tensor, b: Tensor, c: Tensor, a_log: Tensor, start: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        rate, y, memory = -a_log.exp()[:, None, None], torch.empty_like(length), start
-        pieces = list(_pieces(start, length.shape[-2]))
-        begun = start.new_empty(len(pieces), *start.shape)
-        room = list(_room(start, pieces[0].stop, 2))
-        for piece, first in zip(pieces, begun.unbind(), strict=True):
-            first.copy_(memory)
-            kept, memories = (place[:, :, : piece.stop - piece.start] for place in room)
-            _make(kept, memories, length[..., piece, :], written[..., piece, :], b[..., piece, :], rate, first)
-            y[..., piece, :] = torch.matmul(c[..., piece, None, :], memories)[..., 0, :]
-            memory = memories[:, :, -1]
-        return y, memory.clone(), begun
+        rates, end = -a_log.exp(), start.clone(memory_format=torch.contiguous_format)
+        y = torch.empty(length.shape, dtype=length.dtype, device=length.device)
+        begun = start.new_empty(-(-length.shape[1] // STEPS), *start.shape)
+        for block, groups in _blocks(len(start), a_log):
+            rate, memory = rates[groups], end[block]
+            kept = torch.empty_like(memory)
+            numbers = (_by_step(value[block], -1) for value in (b, c))
+            units = (_by_step(value[block], -2) for value in (length, written, y))
+            for t, (b_now, c_now, far, new, shown) in enumerate(zip(*numbers, *units, strict=True)):
+                if t % STEPS == 0:
+                    begun[t // STEPS, block] = memory
+                torch.mul(far, rate, out=kept).exp_()
+                memory.mul_(kept).addcmul_(b_now, new)
+                shown.copy_(torch.bmm(c_now.mT, memory))
+        return y, end, begun
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
@@ -88,29 +93,30 @@ _selective: Callable[..., tuple[Tensor, Tensor, Tensor]] = _Selective.apply
 _back: Callable[..., tuple[Tensor, ...]] = _Back.apply
 
 
-def _pieces(start: Tensor, time: int, rows: int = 1) -> Iterator[slice]:
-    """Steps whose memory fits into the cache, for so many gradients."""
-    size = max(FEWEST if rows == 1 else 1, NUMBERS // (rows * start.numel()))
-    return (slice(first, min(first + size, time)) for first in range(0, time, size))
+def _blocks(lanes: int, a_log: Tensor, rows: int = 1) -> list[tuple[slice, Tensor]]:
+    """Lanes that are gone through together, with so many gradients, and their groups: of each, or the only one."""
+    count = max(1, NUMBERS // (rows * a_log[0].numel()))
+    groups = torch.arange(len(a_log), device=a_log.device).repeat_interleave(lanes // len(a_log))
+    blocks = [slice(first, first + count) for first in range(0, lanes, count)]
+    return [(block, groups[block] if len(a_log) > 1 else groups[:1]) for block in blocks]
 
 
-def _room(like: Tensor, steps: int, count: int, *lead: int) -> Iterator[Tensor]:
-    """So many places for a piece, [*lead, group, row, time, number, unit], to be used again and again: to have new
-    ones from the system takes longer than to fill them."""
-    return (like.new_empty(*lead, *like.shape[:2], steps, *like.shape[2:]) for _ in range(count))
+def _by_step(values: Tensor, axis: int) -> Sequence[Tensor]:
+    """Of [..., time, numbers] what each step has, with an axis of one beside the numbers."""
+    return values.unsqueeze(axis).unbind(-3)
 
 
-def _make(
-    kept: Tensor, memories: Tensor, length: Tensor, written: Tensor, b: Tensor, rate: Tensor, memory: Tensor
-) -> None:
-    """What is kept, and the memory, of a piece that follows on ``memory``."""
-    torch.mul(length[..., None, :], rate, out=kept).exp_()
-    torch.mul(b[..., None], written[..., None, :], out=memories)
-    for t in range(memories.shape[2]):
-        memory = memories[:, :, t].addcmul_(kept[:, :, t], memory)
+def _pulled(of_y: Tensor, of_end: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    """Gradients of the six arguments with a first axis for those of y and the end."""
+    a_log = rest[4]
+    most = max(1, NUMBERS // a_log[0].numel())
+    if len(of_y) <= most:
+        return _pulled_together(of_y, of_end, *rest)
+    parts = [_pulled_together(*some, *rest) for some in zip(of_y.split(most), of_end.split(most), strict=True)]
+    return tuple(map(torch.cat, zip(*parts, strict=True)))
 
 
-def _pulled(
+def _pulled_together(
     of_y: Tensor,
     of_end: Tensor,
     length: Tensor,
@@ -121,35 +127,34 @@ def _pulled(
     begun: Tensor,
     with_rates: bool,
 ) -> tuple[Tensor, ...]:
-    """Gradients of the six arguments of ``selective_scan`` with a first axis for those of y and the end."""
-    rate, rows, time = -a_log.exp()[:, None, None], len(of_y), length.shape[-2]
-    of_length, of_written = (torch.empty_like(of_y) for _ in range(2))
+    rates, rows, time = -a_log.exp(), len(of_y), length.shape[1]
+    of_length, of_written = (of_y.new_empty(of_y.shape) for _ in range(2))
     of_b, of_c = (b.new_empty(rows, *b.shape) for _ in range(2))
-    of_rates = a_log.new_zeros(rows, *a_log.shape)
-    back = of_end
-    pieces = list(_pieces(begun[0], time))
-    longest = pieces[0].stop
-    shared = list(_room(begun[0], longest, 3))
-    within = list(_pieces(begun[0], longest, rows))
-    places = list(_room(begun[0], within[0].stop, 2, rows))
-    for outer, first in zip(reversed(pieces), reversed(begun.unbind()), strict=True):
-        kept, memories, remained = (place[:, :, : outer.stop - outer.start] for place in shared)
-        _make(kept, memories, length[..., outer, :], written[..., outer, :], b[..., outer, :], rate, first)
-        torch.mul(kept[:, :, :1], first[:, :, None], out=remained[:, :, :1])
-        torch.mul(kept[:, :, 1:], memories[:, :, :-1], out=remained[:, :, 1:])
-        remained.mul_(rate)
-        for inner in reversed(list(_pieces(begun[0], outer.stop - outer.start, rows))):
-            at = slice(outer.start + inner.start, outer.start + inner.stop)
-            flow, scratch = (place[:, :, :, : inner.stop - inner.start] for place in places)
-            torch.mul(of_y[..., at, None, :], c[..., at, :, None], out=flow)
-            flow[:, :, :, -1] += back
-            for t in reversed(range(flow.shape[3] - 1)):
-                flow[:, :, :, t].addcmul_(kept[:, :, inner.start + t + 1], flow[:, :, :, t + 1])
-            back = flow[:, :, :, 0] * kept[:, :, inner.start]
-            of_c[..., at, :] = torch.mul(of_y[..., at, None, :], memories[:, :, inner], out=scratch).sum(-1)
-            of_b[..., at, :] = torch.mul(flow, written[..., at, None, :], out=scratch).sum(-1)
-            of_written[..., at, :] = torch.matmul(b[..., at, None, :], flow)[..., 0, :]
-            of_length[..., at, :] = flow.mul_(remained[:, :, inner]).sum(-2)
-            if with_rates:
-                of_rates += flow.mul_(length[..., at, None, :]).sum((2, 3))
-    return of_length, of_written, of_b, of_c, of_rates, back
+    of_rates, of_start = rates.new_zeros(rows, *rates.shape), of_end.clone(memory_format=torch.contiguous_format)
+    for block, groups in _blocks(len(b), a_log, rows):
+        rate, flow = rates[groups], of_start[:, block]  # from here on what flows back
+        by_rate, scratch = torch.zeros_like(flow), torch.empty_like(flow)
+        kept = flow.new_empty(STEPS, *flow.shape[1:]).unbind()
+        memories = flow.new_empty(STEPS + 1, *flow.shape[1:]).unbind()
+        numbers = [_by_step(value[block], -1) for value in (b, c)]
+        units = [_by_step(value[block], -2) for value in (length, written)]
+        wanted, *found = (_by_step(value[:, block], -2) for value in (of_y, of_length, of_written))
+        by_b, by_c = (_by_step(value[:, block], -2) for value in (of_b, of_c))
+        steps = list(zip(*numbers, *units, wanted, *found, by_b, by_c, strict=True))
+        for first in reversed(range(0, time, STEPS)):
+            piece = list(zip(steps[first : first + STEPS], kept, memories, memories[1:], strict=False))
+            memories[0].copy_(begun[first // STEPS, block])
+            for (b_now, _, far, new, *_), left, before, memory in piece:
+                torch.mul(far, rate, out=left).exp_()
+                torch.mul(left, before, out=memory).addcmul_(b_now, new)
+            for (b_now, c_now, far, new, gradient, to_far, to_new, to_b, to_c), left, before, memory in reversed(piece):
+                to_c.copy_(torch.matmul(gradient, memory.mT))
+                flow.addcmul_(gradient, c_now)
+                to_b.copy_(torch.matmul(new, flow.mT))
+                to_new.copy_(torch.matmul(b_now.mT, flow))
+                torch.mul(flow.mul_(left), before, out=scratch)  # by the logarithm of what is kept
+                if with_rates:
+                    by_rate.addcmul_(scratch, far)
+                torch.sum(scratch.mul_(rate), -2, keepdim=True, out=to_far)
+        of_rates.index_add_(1, groups.expand(len(b[block])), by_rate)
+    return of_length, of_written, of_b, of_c, of_rates * rates, of_start
