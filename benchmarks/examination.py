@@ -3,11 +3,11 @@
     python benchmarks/examination.py                         # a few updates of every task, as rote examine plans
     python benchmarks/examination.py --trained lookup        # and one training of this task, with what it is spent on
 
-An LSTM and a transformer are timed as ``rote examine`` times a model before it plans; what is printed are the minutes
-of one core for all tasks with five seeds and the choice of the rate, and how much of it is not updates but the allowance
-for what stands beside them (``rote.examination.plan.OVERHEAD``). ``--trained`` trains one network as a worker does and
-asks it, so that this allowance is measured: in processor seconds, which another program beside it hardly changes; how
-long it takes on a busy machine is another thing.
+An LSTM and a transformer are timed as ``rote examine`` times a model before it plans, but in processor time, which
+other programs on the machine hardly change. What is printed are the minutes of one core for all tasks with five seeds
+and the choice of the rate, and how much of it is not updates but the allowance for what stands beside them
+(``rote.examination.plan.OVERHEAD``). ``--trained`` trains one network as a worker does and asks it, so that this
+allowance is measured.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LEARNERS = {"lstm": lstm, "transformer": transformer}
 
 def estimate(name: str) -> None:
     size = sum(weight.numel() for weight in LEARNERS[name](33).parameters())
-    costs = {task: seconds_of(f"large:{name}", task) for task in standard()}
+    costs = {task: seconds_of(f"large:{name}", task, clock=time.process_time) for task in standard()}
     plan = planned(costs, float("inf"), SEEDS)
     beside = OVERHEAD * plan.trainings / 60
     print(
@@ -67,8 +67,9 @@ def trained(name: str, task: str) -> None:
     begun = time.process_time()
     program = ExaminationProgram(recipe.learner, battery[task](), 0)
     items = time.process_time() - begun
-    recording = _seconds(program.measure) * len(recipe.training.recorded_steps())
-    estimated = seconds_of(recipe.learner, task)
+    with torch.no_grad():
+        recording = _seconds(program.measure) * len(recipe.training.recorded_steps())
+    estimated = seconds_of(recipe.learner, task, clock=time.process_time)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
         training, asking = (_performed(store, one) for one in (job, ExaminationMeasurement().of(job)))

@@ -6,7 +6,8 @@ against the same seeds one after the other, on the tasks and with the sizes of t
 
 Registered recurrent cells of one layer are stacked as ``rote.cells.run_stacked`` does it; any other module by torch's
 ``functional_call`` under ``vmap``, where torch can batch it: it cannot batch its own recurrent kernels, nor an
-``autograd.Function`` without a rule. ``kernel``, ``gated``, ``attention`` and ``convolution`` stand for modules of users. The baseline is what ``rote examine`` does for each seed. Both ways make the same updates: AdamW with the
+``autograd.Function`` without a rule. ``kernel``, ``gated``, ``attention`` and ``convolution`` stand for modules of
+users. The baseline is what ``rote examine`` does for each seed. Both ways make the same updates: AdamW with the
 gradient cut off at a norm of 1, on the same items with the same weights, which is checked by the losses. One thread,
 processor time, rounds that take turns, the fastest of each. Numbers above 1: stacking is faster.
 

@@ -69,7 +69,7 @@ def threads(count: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def told_as_failures() -> Iterator[None]:
-    """A bug in a study, or code that ends the program, fails its run and not the others; the record has the traceback."""
+    """A bug in a study, or code that ends the program, fails its run alone; the record has the traceback."""
     try:
         yield
     except RoteError:
