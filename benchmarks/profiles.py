@@ -4,6 +4,10 @@
 
 Writes src/rote/data/profiles/NAME.json for each and the README's picture, and prints a table of all. What was trained
 before, in the store ``rote-profiles``, is not trained again.
+
+The numbers of the guide are those of all profiles; afterwards they are written anew by
+
+    python tests/cli/run_markdown.py --write docs/guide/examine.md
 """
 
 from __future__ import annotations

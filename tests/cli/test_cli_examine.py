@@ -85,3 +85,12 @@ def test_what_is_wrong_is_told_in_one_line_before_anything_is_trained(call, fold
     assert told in answer.err
     assert len(answer.err.splitlines()) == 1
     assert not (folder / "rote-store").exists()
+
+
+def test_a_function_that_ends_the_program_is_told_in_one_line(call, folder):
+    (folder / "ending.py").write_text("def make(vocabulary_size):\n    raise SystemExit(0)\n")
+    answer = call("examine", "ending.py:make")
+    assert answer.code == 2
+    assert "ending:make(33) fails: SystemExit: 0." in answer.err
+    assert len(answer.err.splitlines()) == 1
+    assert not (folder / "rote-store").exists()

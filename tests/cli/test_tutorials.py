@@ -62,3 +62,21 @@ def test_the_runner_finds_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         run_markdown.run(page)
     assert caught.traceback[-1].lineno == 3  # counted from 0: the file's own line
+
+
+def test_what_is_wrong_is_mended_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    right = "```python\nprint(1, 'and', id(1))\n```\n```text\n1 and ...\n```\n"
+    wrong = "```python\nprint(3)\n```\n\n```text\n2\n```\n"
+    page.write_text(f"{wrong}so\n{right}{wrong}")
+    assert run_markdown.write(page) == 2
+    mended = wrong.replace("2", "3")
+    assert page.read_text() == f"{mended}so\n{right}{mended}"
+    assert run_markdown.run(page) == []
+
+
+def test_the_guide_on_examinations_says_what_its_code_prints(tmp_path: Path) -> None:
+    """Of the profiles that are kept. Run `python tests/cli/run_markdown.py --write docs/guide/examine.md` when they
+    have changed."""
+    answer = script(RUNNER, run_markdown.__file__, ROOT / "docs" / "guide" / "examine.md", cwd=tmp_path)
+    assert answer.code == 0, f"{answer.out}\n{answer.err}"

@@ -151,6 +151,13 @@ def test_a_run_that_another_process_has_finished_meanwhile_is_left_as_it_is(stor
     assert times(store.folder(order.request)) == before
 
 
+def test_code_that_ends_the_program_fails_its_run_and_no_worker() -> None:
+    from rote.laboratory.perform import told_as_failures
+
+    with pytest.raises(RunFailedError, match="SystemExit: no GPU"), told_as_failures():
+        raise SystemExit("no GPU")
+
+
 def times(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != "lock"}
 

@@ -227,6 +227,8 @@ def test_what_is_wrong_with_a_file_of_pairs_is_told_with_its_line(tmp_path: Path
 def test_a_score_of_another_shape_or_no_number_is_refused():
     with pytest.raises(UsageError, match="one number for each"):
         minimal_pairs(lambda sentences: [0.0])
+    with pytest.raises(UsageError, match="fails on a list of sentences: SystemExit: no"):
+        minimal_pairs(ends_the_program)
     with pytest.raises(UsageError, match="no finite number for 'The"):
         minimal_pairs(lambda sentences: [math.nan for _ in sentences])
 
@@ -317,6 +319,15 @@ def no_module(symbols: int) -> int:
     return symbols
 
 
+def ends_the_program(symbols: int) -> nn.Module:
+    raise SystemExit("no GPU here")
+
+
+class Ending(Tagger):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        raise SystemExit(3)
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -334,6 +345,8 @@ def no_module(symbols: int) -> int:
         (huge, "parameters"),
         (none, "no parameters"),
         (no_module, "must give an nn.Module"),
+        (ends_the_program, "fails: SystemExit: no GPU here"),
+        (Ending, r"fails on tokens \[4, 64\] below 33: SystemExit: 3"),
     ],
 )
 def test_a_module_that_cannot_be_examined_is_refused_in_one_line(make: Any, told: str):

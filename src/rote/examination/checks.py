@@ -86,7 +86,7 @@ def _built(name: str, kind: Kind) -> nn.Module | Fitted:
         model = made(name, SYMBOLS, 0, kind)
     except UsageError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         called = "the sizes of both vocabularies" if kind == "seq2seq" else "the vocabulary's size"
         other = _of_two_inputs(kind, error)
         raise UsageError(f"{name}({sizes}) fails: {_told(error)} It is called with {called}.{other}") from error
@@ -105,7 +105,7 @@ def _built(name: str, kind: Kind) -> nn.Module | Fitted:
     return model
 
 
-def _of_two_inputs(kind: Kind, error: Exception) -> str:
+def _of_two_inputs(kind: Kind, error: BaseException) -> str:
     """What to do about a module that is of another kind than its user said."""
     if kind != "tokens" or not (isinstance(error, TypeError) and "missing 1 required positional" in str(error)):
         return ""
@@ -132,7 +132,7 @@ def _asking(name: str, kind: Kind = "tokens", length: int = LONGEST) -> Iterator
         yield
     except UsageError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
             f"The module of {name} fails on tokens [4, {length}] below {SYMBOLS}: {_told(error)} It must take "
             f"{CALLED[kind]}.{_of_two_inputs(kind, error)}"
@@ -235,5 +235,5 @@ def _differ(one: Tensor, two: Tensor) -> bool:
     return bool((one - two).abs().max() > TOLERANCE * one.abs().max().clamp(min=1.0))
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}."

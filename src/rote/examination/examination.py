@@ -88,7 +88,8 @@ def examine(
         needed = math.ceil(plan.seconds / 60 / laboratory.workers)
         raise UsageError(
             f"{examined} has {sizes[examined]:,} parameters, too many for {minutes:g} minutes: {plan.trainings} "
-            f"trainings on {plan.tasks[0]} alone take about {needed}. Give it more minutes, or make it smaller."
+            f"trainings on {plan.tasks[0]} alone take about {needed}, as busy as this machine is now. Give it more "
+            "minutes, or make it smaller."
         )
     references = [kept.get(one) or _examination(laboratory, one, kind, plan, sizes[one]) for one in others]
     own = _examination(laboratory, examined, kind, plan, sizes[examined])
@@ -143,7 +144,7 @@ def _costs(name: str, kind: Kind, tasks: Sequence[str], budget: float, finished:
         slow = least > budget
         try:
             found[task] = budget if slow else seconds_of(name, task, kind_of_module(name, kind), form_of(kind, task))
-        except Exception:  # as its training will tell, and the other tasks go on
+        except (Exception, SystemExit):  # as its training will tell, and the other tasks go on
             found[task] = 0.0
         least += found[task] * max(0, SEEDS[-1] - finished.get(task, 0))
     return found

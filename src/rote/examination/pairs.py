@@ -126,7 +126,7 @@ def minimal_pairs(score: Score, pairs: Sequence[Pair] | str | Path | None = None
 def _scores(score: Score, sentences: Sequence[str]) -> np.ndarray:
     try:
         given = np.asarray(score(sentences), dtype=float)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         told = " ".join(str(error).split())
         raise UsageError(f"'score' fails on a list of sentences: {type(error).__name__}: {told}") from error
     if given.shape != (len(sentences),):

@@ -69,10 +69,10 @@ def threads(count: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def told_as_failures() -> Iterator[None]:
-    """A bug in a study fails its run and not the others; the run's record has the traceback."""
+    """A bug in a study, or code that ends the program, fails its run alone; the record has the traceback."""
     try:
         yield
     except RoteError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RunFailedError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
