@@ -54,8 +54,8 @@ def test_parts_of_trained_models_are_those_of_extended_precision(name: str, rule
     with np.errstate(over="ignore"):
         true = extended_parts.decompose(model.recurrent.cell(0), vectors, spans, options_of(given))
     largest = np.maximum(*(np.linalg.norm(part, axis=-1).max(1) for part in true))
-    for dtype, bound in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
-        bound *= SENSITIVE.get(name, 1.0)
+    for dtype, usual in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+        bound = usual * SENSITIVE.get(name, 1.0)
         parts = rote.decompose(model_of(name, dtype), tokens, spans, **options_of(given))
         for ours, theirs in zip((parts.relevant, parts.irrelevant), true, strict=True):
             missed = (np.linalg.norm(ours[0].numpy() - theirs, axis=-1).max(1) / largest).max()
