@@ -122,7 +122,8 @@ def packed(
         np.stack([np.pad(part, ((0, 0), (0, longest - part.shape[1]))) for part in parts])
         for parts in zip(*((batch.tokens, batch.targets) for batch in batches), strict=True)
     )
-    return *(torch.from_numpy(packing.pack(part)).to(device) for part in (tokens, targets)), packing
+    characters, words = (torch.from_numpy(packing.pack(part)).to(device) for part in (tokens, targets))
+    return characters, words, packing
 
 
 def run_layers(

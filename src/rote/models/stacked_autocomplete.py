@@ -53,7 +53,7 @@ class StackedAutocomplete(nn.Module):
         tokens, targets, packing = packed(batches, self.readout.device)
         hidden = run_layers(self._stacked(), self.embedding, tokens, packing.sizes)
         parts = zip(hidden.unbind(), self.readout.unbind(), self.readout_bias.unbind(), targets, strict=True)
-        draws = generators or [None] * len(targets)
+        draws: Sequence[torch.Generator | None] = generators or [None] * len(targets)
         return torch.stack(
             [loss_of_words(*part, samples, frequencies, draw) for part, draw in zip(parts, draws, strict=True)]
         )

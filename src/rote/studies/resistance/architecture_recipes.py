@@ -89,7 +89,7 @@ class ScanStructureRecipe(ScanRecipe):
     model: TranslatorFormConfig = field(default_factory=TranslatorFormConfig)
 
     @property
-    def together(self) -> int:
+    def together(self) -> int:  # type: ignore[override]
         return 6
 
     @property
