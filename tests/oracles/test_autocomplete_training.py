@@ -24,8 +24,10 @@ TRAINING = TrainingConfig(
 )  # fmt: skip
 
 
-def program_of(cell: str = "gru", **options: Any) -> AutocompleteProgram:
-    return AutocompleteProgram(TASK, AutocompleteConfig(cell, 6, 1), TRAINING, 4, **options)
+def program_of(
+    cell: str = "gru", seeds: tuple[int, ...] = (4,), layers: int = 1, **options: Any
+) -> AutocompleteProgram:
+    return AutocompleteProgram(TASK, AutocompleteConfig(cell, 6, layers), TRAINING, seeds, **options)
 
 
 def logits_after_the_end_are_the_bias(program: AutocompleteProgram, tokens: Tensor, length: int) -> Tensor:
@@ -86,23 +88,24 @@ def test_the_evaluation_is_that_of_a_loop_over_every_character(cell: str) -> Non
     assert 0 < found.corrected.accuracy[0, 1] < 1
 
 
-def request() -> Request:
-    return Request("test", 1, "part", {}, (4,))
+def request(seeds: tuple[int, ...] = (4,)) -> Request:
+    return Request("test", 1, "part", {}, seeds)
 
 
 class StoppedError(Exception):
     pass
 
 
+@pytest.mark.parametrize("seeds", [(4,), (4, 7)])
 @pytest.mark.parametrize("softmax", [None, SoftmaxConfig("sampled", 20)])
 def test_a_stopped_run_goes_on_to_the_same_weights_and_losses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, softmax: SoftmaxConfig | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, softmax: SoftmaxConfig | None, seeds: tuple[int, ...]
 ) -> None:
     monkeypatch.setenv("ROTE_CHECKPOINT_SECONDS", "0")
 
     def run(folder: str, stop: int | None) -> tuple[list[dict[str, Any]], dict[str, Tensor]]:
         with Store(tmp_path / folder).open(request()) as opened:
-            program = program_of(softmax=softmax)
+            program = program_of(seeds=seeds, softmax=softmax)
             losses = program.losses
 
             def until(step: int) -> Tensor:
@@ -123,6 +126,27 @@ def test_a_stopped_run_goes_on_to_the_same_weights_and_losses(
     assert all(torch.equal(weights[name], again[name]) for name in weights)
 
 
+@pytest.mark.parametrize("softmax", [None, SoftmaxConfig("sampled", 20)])
+@pytest.mark.parametrize("cell", ["gru", "lstm", "nested_lstm", "elman"])
+def test_a_network_learns_the_same_whatever_others_are_trained_with_it(
+    tmp_path: Path, softmax: SoftmaxConfig | None, cell: str
+) -> None:
+    def run(*seeds: int) -> tuple[list[dict[str, Any]], Any]:
+        with Store(tmp_path / f"{seeds}").open(request(seeds)) as opened:
+            program = program_of(cell, seeds, layers=2, softmax=softmax)
+            train(program, TRAINING, opened)
+            return opened.metrics.rows(), program.model
+
+    rows, together = run(4, 7)
+    for index, seed in enumerate((4, 7)):
+        alone, model = run(seed)
+        for name in ("loss", "training_loss"):
+            found = [row[name][index] for row in rows]
+            assert found == pytest.approx([row[name][0] for row in alone], rel=1e-9)
+        parts = zip(together.replica(index).parameters(), model.parameters(), strict=True)
+        assert all(torch.allclose(mine, its, rtol=1e-7, atol=1e-9) for mine, its in parts)
+
+
 def test_both_losses_are_recorded_apart_and_fall(tmp_path: Path) -> None:
     with Store(tmp_path).open(request()) as opened:
         program = program_of("lstm", validation_batches=2)
@@ -130,7 +154,7 @@ def test_both_losses_are_recorded_apart_and_fall(tmp_path: Path) -> None:
         rows = opened.metrics.rows()
     first = program_of("lstm")
     with torch.no_grad():
-        assert rows[0]["training_loss"] == float(first.losses(0))
+        assert rows[0]["training_loss"] == [float(first.losses(0))]
         expected = [float(first.model.loss(first.text.validation(number, 8))) for number in (0, 1)]
     assert rows[0]["loss"] == [pytest.approx(np.mean(expected))]
     assert rows[-1]["training_loss"] < rows[0]["training_loss"]

@@ -154,16 +154,15 @@ def runs(study: AutocompleteStudy, overrides: dict[str, object]) -> dict[str, tu
 
 def test_a_run_is_found_again_by_what_it_depends_on_alone():
     study = AutocompleteStudy()
-    few = runs(study, {"seeds": 2})
-    more = runs(study, {"seeds": 3, "cells": ("gru", "lstm"), "initial.seeds": 3})
+    few, six = runs(study, {"seeds": 6}), tuple(range(6))
+    more = runs(study, {"seeds": 8, "cells": ("gru", "lstm"), "initial.seeds": 3})
     untrained = {("autocomplete-untrained", "measurement", cell, (seed,)) for cell in CELLS for seed in (0, 1)}
     text = ("autocomplete-text", "measurement", "", ())
-    trained = {("autocomplete", "training", cell, (seed,)) for cell in CELLS for seed in (0, 1)}
-    measured = {("autocomplete", "measurement", cell, (seed,)) for cell in CELLS for seed in (0, 1)}
+    trained, measured = ({("autocomplete", part, cell, six) for cell in CELLS} for part in ("training", "measurement"))
     assert set(few.values()) == {*untrained, text, *trained, *measured}
     both = {few[run] for run in more if run in few}
     assert both == {run for run in few.values() if run[2] != "nested_lstm"}
-    other = runs(study, {"seeds": 2, "training.learning_rate": 0.5})
+    other = runs(study, {"seeds": 6, "training.learning_rate": 0.5})
     assert {few[run] for run in other if run in few} == {*untrained, text}
 
 
@@ -178,6 +177,16 @@ def test_what_is_measured_later_is_no_part_of_a_training(measuring):
 def test_few_steps_of_a_training_are_kept_closer_at_its_beginning():
     assert AutocompleteRecipe(training=TrainingConfig(steps=500)).snapshots() == {0, 100, 20, 4}
     assert AutocompleteRecipe(training=TrainingConfig(steps=3)).snapshots() == {0}
+
+
+def test_small_networks_train_together_and_large_ones_by_themselves():
+    study = AutocompleteStudy()
+    overrides = {"task.text": "bundled", "seeds": 5}
+    groups = {
+        preset: [job.request.seeds for job in study.resolve(preset, overrides).recipe("gru").jobs(range(8))]
+        for preset in ("quick", "scaled")
+    }
+    assert groups == {"quick": [(0, 1, 2, 3, 4, 5), (6, 7)], "scaled": [(seed,) for seed in range(8)]}
 
 
 def test_the_network_of_a_run_is_the_one_that_was_trained(tmp_path):

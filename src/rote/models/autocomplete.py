@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rote.cells import Initialization, Recurrent
+from rote.cells import Cell, Initialization, Recurrent
 from rote.cells.stacked import with_weights
 from rote.errors import UsageError, did_you_mean
 from rote.models.initialization import drawn_from
@@ -42,11 +43,6 @@ class PackedStates:
     hidden: Float[Tensor, "token unit"]
     targets: Int[Tensor, " token"]
     packing: Packing
-
-    @property
-    def counted(self) -> Tensor:
-        """Which tokens count in the loss: those of words of the vocabulary."""
-        return self.targets > UNKNOWN
 
 
 class AutocompleteModel(SequenceModel):
@@ -102,28 +98,62 @@ class AutocompleteModel(SequenceModel):
 
     def packed_states(self, batch: Batch) -> PackedStates:
         """The top layer's hidden states, each row from a zero state, for training and for measuring."""
-        device = self.readout.weight.device
-        packing = Packing.of(batch.lengths[None])
-        tokens, targets = (
-            torch.from_numpy(packing.pack(part[None])).to(device) for part in (batch.tokens, batch.targets)
-        )
-        symbols = self.embedding.weight[None]
-        for layer in range(self.recurrent.layers):
-            # An axis for one replica. A copy: of a view the arithmetic of stacks would take what it is a view of.
-            cell = with_weights(self.recurrent.cell(layer), lambda _, weight: weight[None].clone())
-            symbols = run_ragged(cell, symbols, tokens, packing.sizes)
-            tokens = torch.arange(symbols.shape[1], device=device)[None]
-        return PackedStates(symbols[0], targets[0], packing)
+        tokens, targets, packing = packed([batch], self.readout.weight.device)
+        # An axis for one replica. A copy: of a view the arithmetic of stacks would take what it is a view of.
+        stacked = [with_weights(cell, lambda _, weight: weight[None].clone()) for cell in self.recurrent.all_cells()]
+        hidden = run_layers(stacked, self.embedding.weight[None], tokens, packing.sizes)
+        return PackedStates(hidden[0], targets[0], packing)
 
     def loss(self, batch: Batch, samples: int = 0, frequencies: Tensor | None = None) -> Float[Tensor, ""]:
         """Mean cross entropy over the characters of words that are in the vocabulary, in nats. With ``samples`` among
         so many words, drawn by the ``frequencies`` of the outputs, instead of all."""
-        states = self.packed_states(batch)
-        counted = states.counted
-        parts = (states.hidden[counted], self.readout.weight, self.readout.bias, states.targets[counted])
-        if samples and frequencies is not None:
-            return sampled_loss(*parts, frequencies, samples)
-        return words_loss(*parts)
+        states, readout = self.packed_states(batch), self.readout
+        return loss_of_words(states.hidden, readout.weight, readout.bias, states.targets, samples, frequencies)
+
+
+def packed(
+    batches: Sequence[Batch], device: torch.device
+) -> tuple[Int[Tensor, "replica token"], Int[Tensor, "replica token"], Packing]:
+    """Characters and targets of one batch for each replica, of as many rows. Where the lengths of their rows differ,
+    some characters behind an end are computed, whose targets count nowhere."""
+    packing = Packing.of(np.stack([batch.lengths for batch in batches]))
+    longest = len(packing.sizes)
+    tokens, targets = (
+        np.stack([np.pad(part, ((0, 0), (0, longest - part.shape[1]))) for part in parts])
+        for parts in zip(*((batch.tokens, batch.targets) for batch in batches), strict=True)
+    )
+    characters, words = (torch.from_numpy(packing.pack(part)).to(device) for part in (tokens, targets))
+    return characters, words, packing
+
+
+def run_layers(
+    stacked: Sequence[Cell],
+    symbols: Float[Tensor, "replica symbol size"],
+    tokens: Int[Tensor, "replica token"],
+    sizes: Sequence[int],
+) -> Float[Tensor, "replica token unit"]:
+    """What the top one of these layers of stacked cells gives for each token, from zero states."""
+    for cell in stacked:
+        symbols = run_ragged(cell, symbols, tokens, sizes)
+        tokens = torch.arange(symbols.shape[1], device=symbols.device).expand(len(symbols), -1)
+    return symbols
+
+
+def loss_of_words(
+    hidden: Float[Tensor, "token unit"],
+    weight: Float[Tensor, "word unit"],
+    bias: Float[Tensor, " word"],
+    targets: Int[Tensor, " token"],
+    samples: int = 0,
+    frequencies: Tensor | None = None,
+    generator: torch.Generator | None = None,
+) -> Float[Tensor, ""]:
+    """See ``AutocompleteModel.loss``; ``generator`` draws the words, or else torch's own."""
+    counted = targets > UNKNOWN
+    parts = (hidden[counted], weight, bias, targets[counted])
+    if samples and frequencies is not None:
+        return sampled_loss(*parts, frequencies, samples, generator)
+    return words_loss(*parts)
 
 
 def _start(config: AutocompleteConfig, outputs: int, seed: int) -> tuple[Recurrent, nn.Embedding, nn.Linear]:

@@ -27,10 +27,12 @@ def sampled_loss(
     targets: Int[Tensor, " row"],
     frequencies: Float[Tensor, " symbol"],
     samples: int,
+    generator: torch.Generator | None = None,
 ) -> Float[Tensor, ""]:
-    """``frequencies``: how often each symbol is a target; one that never is, is not drawn."""
+    """``frequencies``: how often each symbol is a target; one that never is, is not drawn. ``generator``: what draws,
+    by default torch's own."""
     share = frequencies / frequencies.sum()
-    drawn = torch.multinomial(share, samples, replacement=True)
+    drawn = torch.multinomial(share, samples, replacement=True, generator=generator)
     own = (hidden * embedding(targets, weight)).sum(1) + bias[targets]
     others = torch.addmm(bias[drawn] - (share[drawn] * samples).log(), hidden, embedding(drawn, weight).T)
     others = others.masked_fill(drawn == targets[:, None], -torch.inf)  # the target counts once

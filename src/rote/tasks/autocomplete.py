@@ -185,4 +185,4 @@ def _pack(content: bytes, length: int) -> NDArray[np.int64]:
     return np.array([*starts, end])
 
 
-_order = functools.lru_cache(maxsize=2)(epoch_order)
+_order = functools.lru_cache(maxsize=16)(epoch_order)  # of seeds that are trained together

@@ -53,15 +53,23 @@ class DigitImages:
         return self.images[order[first[labels] + (chance * counts[labels]).astype(np.int64)]]
 
     def shrunk(self, side: int) -> DigitImages:
-        """Averaged over squares of pixels, to ``side`` pixels in height; smaller images stay as they are."""
+        """Averaged over squares of pixels, to ``side`` pixels in height; smaller images stay as they are. Asked again,
+        it is the same object."""
         height = self.images.shape[1]
         if height <= side:
             return self
         if height % side:
             raise UsageError(f"'side' must divide the {height} pixels of an image. Got {side}.")
-        factor = height // side
-        blocks = self.images.reshape(len(self.images), side, factor, -1, factor)
-        return DigitImages(blocks.mean((2, 4), dtype=np.float32), self.labels)
+        if side not in self._shrunk:
+            factor = height // side
+            blocks = self.images.reshape(len(self.images), side, factor, -1, factor)
+            self._shrunk[side] = DigitImages(blocks.mean((2, 4), dtype=np.float32), self.labels)
+        return self._shrunk[side]
+
+    @functools.cached_property
+    def _shrunk(self) -> dict[int, DigitImages]:
+        """By side: every training of a study asks for the same."""
+        return {}
 
     @functools.cached_property
     def _by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

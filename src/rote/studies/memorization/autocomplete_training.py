@@ -7,7 +7,7 @@ update, and that of validation batches, after it. Ours: Adam's epsilon is torch'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from rote.analyses import connectivity
-from rote.laboratory.aggregate import Row
+from rote.laboratory.aggregate import Row, joined
 from rote.models import AutocompleteConfig, AutocompleteModel, SoftmaxConfig
+from rote.models.stacked_autocomplete import StackedAutocomplete
 from rote.store import Column, Run, Table
 from rote.studies.memorization import previous_words
 from rote.studies.memorization.autocomplete_accuracy import Evaluation, Hits, evaluate, frequency_loss, prefix_hits
@@ -43,60 +44,102 @@ HITS = (
 
 
 class AutocompleteProgram(Program):
-    """One model on one text. ``measure`` gives "loss", of validation batches and always exact, and "training_loss", of
-    the softmax that is trained with, before the update; both in nats."""
+    """One model for each seed, on one text. ``measure`` gives "loss", of validation batches and always exact, and
+    "training_loss", of the softmax that is trained with, before the update; both in nats, one number per model.
 
-    model: AutocompleteModel
+    Sampled words come from torch's random state where one model is trained, and of several from a generator for each,
+    which gives every one of them the words that it would be given alone.
+    """
+
+    model: AutocompleteModel | StackedAutocomplete
 
     def __init__(
         self,
         task: AutocompleteTask,
         model: AutocompleteConfig,
         training: TrainingConfig,
-        seed: int,
+        seeds: Sequence[int],
         device: str = "cpu",
         *,
         softmax: SoftmaxConfig | None = None,
         validation_batches: int = 1,
     ) -> None:
-        self.text, self.training, self.seed = task.observations(), training, seed
+        self.text, self.training, self.seeds = task.observations(), training, tuple(seeds)
         self.validation_batches = validation_batches
         self.samples = softmax.samples if softmax is not None and softmax.kind == "sampled" else 0
-        self.model = AutocompleteModel(model, self.text.vocabulary, seed, training.torch_dtype())
+        self.replicas, self.stacked = len(self.seeds), len(self.seeds) > 1
+        words, dtype = self.text.vocabulary, training.torch_dtype()
+        if self.stacked:
+            self.model = StackedAutocomplete(model, words, self.seeds, dtype)
+        else:
+            self.model = AutocompleteModel(model, words, self.seeds[0], dtype)
         self.model.to(choose_device(device))
-        like = self.model.readout.weight
+        like = next(self.model.parameters())
         self.frequencies = torch.from_numpy(self.text.frequencies).to(like.device, like.dtype)
         self.frequencies[: len(WORDS_BEFORE)] = 0  # never a target that counts
         self.done = 0
-        self.last: Tensor | None = None  # loss of the last training batch
+        self.last: Tensor | None = None  # losses of the last training batches
+        self._generators: list[torch.Generator] | None = None
+        self._drawn = 0  # steps for which they have drawn
 
     def losses(self, step: int) -> Tensor:
-        batch = self.text.training(self.seed, step, self.training.batch)
-        loss = self.model.loss(batch, self.samples, self.frequencies)
-        self.done, self.last = step + 1, loss.detach()
-        return loss[None]
+        batches = self._batches(step)
+        if isinstance(self.model, StackedAutocomplete):
+            losses = self.model.losses(batches, self.samples, self.frequencies, self._generators_at(step))
+        else:
+            losses = self.model.loss(batches[0], self.samples, self.frequencies)[None]
+        self.done, self.last = step + 1, losses.detach()
+        return losses
 
     def measure(self) -> dict[str, Any]:
-        last = self.last
-        if last is None:  # before the first update
-            last = self.model.loss(self.text.training(self.seed, 0, self.training.batch))
+        last = self._exact(self._batches(0)) if self.last is None else self.last  # before the first update
         first = self.done * self.validation_batches
         numbers = range(first, first + self.validation_batches)
-        validation = [self.model.loss(self.text.validation(number, self.training.batch)) for number in numbers]
-        return {"loss": [float(torch.stack(validation).mean())], "training_loss": float(last)}
+        validation = [
+            self._exact([self.text.validation(number, self.training.batch)] * self.replicas) for number in numbers
+        ]
+        return {"loss": torch.stack(validation).mean(0).tolist(), "training_loss": last.tolist()}
+
+    def _batches(self, step: int) -> list[Batch]:
+        return [self.text.training(seed, step, self.training.batch) for seed in self.seeds]
+
+    def _exact(self, batches: Sequence[Batch]) -> Tensor:
+        if isinstance(self.model, StackedAutocomplete):
+            return self.model.losses(batches)
+        return self.model.loss(batches[0])[None]
+
+    def _generators_at(self, step: int) -> list[torch.Generator]:
+        """As they are when they have drawn for every step before this one."""
+        device = self.frequencies.device
+        if self._generators is None or self._drawn != step:
+            self._generators = [torch.Generator(device).manual_seed(seed) for seed in self.seeds]
+            for generator in self._generators if self.samples else ():
+                for _ in range(step):
+                    torch.multinomial(self.frequencies, self.samples, replacement=True, generator=generator)
+        self._drawn = step + 1
+        return self._generators
 
 
 def tested(asked: AutocompleteMeasurement, trained: Trained, run: Run, progress: Progress, device: str) -> list[Table]:
-    """One network on the test text, and what it draws on before and after training."""
-    text = noted(trained.recipe.task, run)
-    labels = {"cell": title_of(trained.recipe.cell), "seed": trained.seeds[0]}
+    """Every network on the test text, and what it draws on before and after training."""
+    text, count = noted(trained.recipe.task, run), len(trained.seeds)
+    tables: list[Table] = []
+    for index in range(count):
+        progress(index, count)
+        tables += _tested(asked, trained, index, text, device)
+    return list(joined(tables).values())
+
+
+def _tested(
+    asked: AutocompleteMeasurement, trained: Trained, index: int, text: Observations, device: str
+) -> list[Table]:
+    """Of one network."""
+    labels = {"cell": title_of(trained.recipe.cell), "seed": trained.seeds[index]}
     shares: list[Row] = []
-    for done, (when, step) in enumerate({"untrained": 0, "trained": None}.items()):
-        progress(done, 3)
-        model = cast(AutocompleteModel, trained.networks(step)[0].model).to(device)
+    for when, step in {"untrained": 0, "trained": None}.items():
+        model = cast(AutocompleteModel, trained.network(index, step).model).to(device)
         looked = look(model, labels)
         shares += _shares(model, looked, next(text.batches("test", asked.looked_at, asked.looked_at)), when)
-    progress(2, 3)
     words, result = Words.find(PARAGRAPH), evaluate(model, text, "test", asked.tested)
     when_and_where = (
         Column("text", "the source's paragraph, or observations of the test text", "label"),
@@ -104,7 +147,7 @@ def tested(asked: AutocompleteMeasurement, trained: Trained, run: Run, progress:
     )
     return [
         _sizes("sizes", model, labels),
-        _curves(labels, trained),
+        _curves(labels, trained, index),
         _test(labels, result),
         _hits(labels, result),
         _share_table("shares", shares, *when_and_where),
@@ -233,10 +276,11 @@ def _shares(model: AutocompleteModel, looked: Looked, batch: Batch, when: str) -
     ]  # fmt: skip
 
 
-def _curves(labels: Row, trained: Trained) -> Table:
+def _curves(labels: Row, trained: Trained, index: int) -> Table:
     rows = [
-        {**labels, "step": row["step"], "train": row["training_loss"], "valid": row["loss"][0]}
+        {**labels, "step": row["step"], "train": train[index], "valid": row["loss"][index]}
         for row in trained.run.metrics()
+        for train in [np.atleast_1d(row["training_loss"]).tolist()]  # earlier runs of one network have a plain number
     ]
     columns = (
         *NETWORK,

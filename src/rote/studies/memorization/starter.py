@@ -52,7 +52,7 @@ def make(recipe: AutocompleteRecipe, out: Path, store: Store) -> dict[str, Any]:
     result, last = evaluate(model, recipe.task.observations()), trained.run.metrics()[-1]
     facts = {
         **facts_of(trained.run),
-        "training_loss": last["training_loss"],
+        "training_loss": last["training_loss"][0],
         "validation_loss": last["loss"][0],
         "test": {name: getattr(result, name) for name in TESTED},
         "license": LICENSE,

@@ -86,8 +86,11 @@ class ScanStructureRecipe(ScanRecipe):
     """Models of SCAN with other cells, attention and structure."""
 
     name = "scan-structures"
-    together = 6
     model: TranslatorFormConfig = field(default_factory=TranslatorFormConfig)
+
+    @property
+    def together(self) -> int:  # type: ignore[override]
+        return 6
 
     @property
     def label(self) -> str:

@@ -40,7 +40,7 @@ ENDS = (
     Column("test", "share of all test commands that is right with the last weights"),
 )
 BLOCK = 64  # batches that are drawn at once
-PART = 2048  # commands that are evaluated at once
+PART = 512  # commands that are evaluated at once: what is computed for more leaves the processor's cache
 
 
 class ScanProgram(Program):
