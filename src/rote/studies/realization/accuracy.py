@@ -210,10 +210,14 @@ class LookupAccuracyStudy(Study[AccuracyConfig]):
         "keeps the old state. The equations of the text have the reset gate inside the product (model.cell=gru_before; "
         "lookup-parts compares them) and an update gate that admits the new state, which is the same model with the "
         "opposite sign.",
-        "quick: 192 units instead of 512, batches of 4, learning rate 0.002, 25 epochs, no LSTM models (lstm=true adds "
-        "them). At this size guided models do not reach the published accuracy on new compositions.",
+        "quick: 128 units instead of 512, initial weights uniform in [-0.2, 0.2], batches of 4, 25 epochs (1450 "
+        "updates, not 23,200), AdamW with a weight decay of 0.2 and a learning rate of 0.003 that rises during the "
+        "first twentieth of the updates and then falls to nearly 0, validation loss once an epoch, no LSTM models "
+        "(lstm=true adds them). It was searched for: the smallest setting found whose guided models answer nearly "
+        "all held-out compositions and inputs. Of held-out tables and new compositions they answer less than "
+        "published, about as much as at the preset scaled.",
         "scaled: the published size and learning rate, batches of 4, 60 epochs (3480 updates, not 23,200), no LSTM "
-        "models. Whether a smaller setting shows the published pattern was not searched through.",
+        "models.",
         "LSTM models and longer compositions are not in the paper; their published values come from the authors' "
         "model collection. The longer compositions are our own draw, of three and four tables.",
     )

@@ -81,7 +81,7 @@ class LookupInsideStudy(Study[InsideConfig]):
         "product with W_hh (model.cell=gru_before).",
         "Footnotes 4 and 5, and polar neurons among the strongly connected ones, are in lookup-readings.",
         "Not in the source: LSTM models, and all measures over training.",
-        "quick: models of 192 units as in lookup-accuracy, one division of the samples instead of five, no LSTMs.",
+        "quick: models of 128 units as in lookup-accuracy, one division of the samples instead of five, no LSTMs.",
     )
     claims = CLAIMS
     optional = ("lstm", "over_training")

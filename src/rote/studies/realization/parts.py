@@ -234,8 +234,9 @@ class LookupPartsStudy(Study[PartsConfig]):
         "new one, Adam starts anew, retraining ends when no model has become better for about 10 epochs.",
         "The equations of the text have the reset gate inside the product with W_hh (gru_before), the authors' code "
         "and all our other studies of the source PyTorch's GRU, where it multiplies what W_hh gives (gru).",
-        "quick: 192 units, batch 4, learning rate 0.002, 25 epochs of training and 3 of retraining, in which a "
-        "baseline does not learn much anew; PyTorch's GRU only (cells=gru,gru_before for both).",
+        "quick: models of 128 units as in lookup-accuracy, and 3 epochs of retraining (batches of 4, Adam, learning "
+        "rate 0.002), in which a baseline does not learn much anew; PyTorch's GRU only (cells=gru,gru_before for "
+        "both).",
     )
     claims = CLAIMS
     optional = ("cells",)

@@ -145,7 +145,7 @@ class LookupReadingsStudy(Study[ReadingsConfig]):
         "Weights are PyTorch's, as in the authors' code. By the equations of the text the update gate has the opposite "
         "sign, and opposite signs in the two gates would be equal ones.",
         "Samples: all rows, as in lookup-inside; time steps include the final dot.",
-        "quick: models of 192 units as in lookup-accuracy, one division of the samples instead of five (two to compare "
+        "quick: models of 128 units as in lookup-accuracy, one division of the samples instead of five (two to compare "
         "groups), and of gates only what all units tell: gate_groups=true looks for their groups.",
     )
     claims = CLAIMS
