@@ -10,8 +10,8 @@ from rote.explorer.text_requests import Step, TextBody, Word
 from rote.explorer.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/api/decomposition", tags=["decomposition"])
-# What the view opens with: “united” decides that “states” is expected (the best of benchmarks/decisive_phrases.py).
-EXAMPLE = {"model": "lstm", "text": "the prime minister of the united ", "phrase": (26, 32), "at": 33}
+# What the view opens with: “los” decides that “angeles” is expected (the best of benchmarks/decisive_phrases.py).
+EXAMPLE = {"model": "gru", "text": "the film was made in los ", "phrase": (21, 24), "at": 25}
 
 
 class Rules(TextBody):
