@@ -1,19 +1,22 @@
-"""The long form of tests/faults, in rounds of three kinds.
+"""The long form of tests/faults and tests/unit/test_killed_runs.py, of four kinds, three of them in rounds.
 
 kills    processes are killed, disks filled, files damaged, clocks moved, at random moments of a small study
 flips    one bit is flipped, in every kind of file at every stage: running, killed, taken up again, finished
 hostile  a store, kept results, a model or a text is made to do harm, and commands look at it
+moments  short trainings are killed before and during every single call that touches the disk, once each
 
-After every attempt of the first two the store is verified, and at the end its files are compared with those of an
+After every attempt of all but the third the store is verified, and at the end its files are compared with those of an
 undisturbed run. Of the third no command may end with a traceback, wait, write elsewhere or harm another run. Prints
 each round and what went wrong: nothing may.
 
-    python benchmarks/faults.py [kills] [flips] [hostile] [--rounds 100] [--seed 0]
+    python benchmarks/faults.py [kills] [flips] [hostile] [moments] [--rounds 100] [--seed 0]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,7 +30,7 @@ from flips import Flips
 from harness import Round, play
 
 PLAYED = {"kills": Round, "flips": Flips}
-KINDS = (*PLAYED, "hostile")
+KINDS = (*PLAYED, "hostile", "moments")
 
 
 def main() -> None:
@@ -45,6 +48,8 @@ def main() -> None:
 
 def rounds(kind: str, count: int, seed: int, folder: Path) -> int:
     """How much went wrong."""
+    if kind == "moments":
+        return every_moment(folder)
     began = time.monotonic()
 
     def told(now: Round | hostile.Case) -> None:
@@ -61,6 +66,18 @@ def rounds(kind: str, count: int, seed: int, folder: Path) -> int:
     print(f"{count} rounds of {kind}, seed {seed}, {time.monotonic() - began:.0f} s: {faults}.")
     print(f"Wrong: {len(answer['wrong'])}")
     return len(answer["wrong"])
+
+
+def every_moment(folder: Path) -> int:
+    """How much went wrong. In a process of its own, since it forks a child for each moment."""
+    (folder / "moments").mkdir()
+    program = Path(hostile.__file__).parents[1] / "unit" / "killed_runs.py"
+    words = [sys.executable, program, folder / "moments", "early", "stacked", "--every"]
+    found = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+    wrong = [f"{case}: {told}" for case, answer in found.items() for told in answer["sweep"]["wrong"]]
+    counts = {case: answer["sweep"]["moments"] for case, answer in found.items()}
+    print(*wrong, f"Every moment, by case: {counts}.", f"Wrong: {len(wrong)}", sep="\n")
+    return len(wrong)
 
 
 if __name__ == "__main__":

@@ -10,27 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from warm_process import run_warm
+from warm_process import NO_TORCH, run_warm
 
 ROTE = str(Path(sys.executable).with_name("rote"))
 SETTINGS = ("ROTE_HOME", "ROTE_CHECKPOINT_SECONDS", "COLUMNS", "FORCE_COLOR", "SOURCE_DATE_EPOCH")
 PATIENCE = 900.0  # seconds; a busy machine takes its time
 SMOKE = ("plane", "--preset", "smoke", "--workers", "1")
-
-
-NO_TORCH = """
-import sys
-from importlib.abc import MetaPathFinder
-
-class Blocked(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name == "torch":
-            raise ImportError("torch is not needed here")
-
-sys.meta_path.insert(0, Blocked())
-from rote.cli import main
-main(sys.argv[1:])
-"""
 
 
 @dataclass(frozen=True)
@@ -47,6 +32,11 @@ def environment(**changes: str) -> dict[str, str]:
 def rote(*words: object, cwd: Path, **settings: str) -> Answer:
     """The command in a process of its own that has torch already."""
     return Answer(*run_warm([ROTE, *map(str, words)], cwd, environment(**settings), PATIENCE))
+
+
+def without_torch(*words: object, cwd: Path, **settings: str) -> Answer:
+    """The command in a process of its own that cannot import torch."""
+    return Answer(*run_warm([ROTE, *map(str, words)], cwd, environment(**settings), PATIENCE, imports=NO_TORCH))
 
 
 def script(program: str, *words: object, cwd: Path, **settings: str) -> Answer:

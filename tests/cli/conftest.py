@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, SETTINGS, SMOKE, Answer, Finished, Report, python, rote
+from command_line import SETTINGS, SMOKE, Answer, Finished, Report, rote, without_torch
 
 from rote.cli import main
 
@@ -46,7 +46,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 def report(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Report:
     """The report of that store, written where torch cannot be imported."""
     folder = tmp_path_factory.mktemp("report")
-    answer = python(NO_TORCH, "report", "--store", finished.store, "--out", "out", cwd=folder)
+    answer = without_torch("report", "--store", finished.store, "--out", "out", cwd=folder)
     return Report(folder / "out", answer)
 
 

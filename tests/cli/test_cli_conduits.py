@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, Answer, python, rote
+from command_line import Answer, rote, without_torch
 
 CLAIMS = {
     "conduit-counting": ("conduit-counting",),
@@ -56,7 +56,7 @@ def test_reproduce_runs_judges_and_writes_the_report(reproduced):
 
 @pytest.mark.parametrize("study", CLAIMS)
 def test_a_finished_study_is_read_without_torch_with_its_table_and_a_verdict_on_every_claim(study, store, folder):
-    answer = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store, cwd=folder)
+    answer = without_torch("run", study, "--preset", "smoke", "--store", store, cwd=folder)
     assert answer.code == 0, answer.err
     for claim in CLAIMS[study]:
         # Two seeds decide nothing, and smoke has other lengths than those that Figure 3 is judged at.

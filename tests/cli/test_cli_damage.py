@@ -109,10 +109,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("changes", WRONG.values(), ids=WRONG)
-def test_a_record_of_wrong_types_is_no_traceback_in_any_command(call, store, changes):
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_record_of_wrong_types_is_no_traceback_in_any_command(call, store, wrong):
     training, study = part("training"), part("study")
-    rewrite(store / training.folder, **changes)
+    rewrite(store / training.folder, **WRONG[wrong])
     listed = call("runs", "list", "--json")
     assert {row["id"]: row["status"] for row in json.loads(listed.out)}[training.id] == "damaged"
     assert training.id[:10] in call("runs").out
@@ -126,7 +126,9 @@ def test_a_record_of_wrong_types_is_no_traceback_in_any_command(call, store, cha
     exported = call("runs", "export", "--study", "plane", "--out", "all")
     assert exported.code == 1
     assert "metrics.csv" in exported.out
-    for words in (("claims",), ("cite", study.id), ("cite",), ("show", "plane"), ("report",)):
+    # Whatever was wrong, the same damaged run is listed: two of the cases show what a report makes of such a list.
+    written = [("report",)] if wrong in ("a part that is a number", "seconds without end") else []
+    for words in (("claims",), ("cite", study.id), ("cite",), ("show", "plane"), *written):
         assert call(*words).code == int(words[0] in ("claims", "report"))
     kept = call("runs", "keep", study.id, "--out", "kept")
     assert kept.code == 0

@@ -15,7 +15,7 @@ TINY = Path(__file__).parent / "tiny_battery.py"
 @pytest.fixture
 def examined(call, folder):
     """The command on the small task, with a module of the user's own."""
-    words = ("--import", TINY, "--tasks", "tiny", "--seeds", 2, "--against", "", "--minutes", 1)
+    words = ("--import", TINY, "--tasks", "tiny", "--seeds", 2, "--against", "", "--minutes", 1, "--workers", 1)
     return lambda *more: call("examine", f"{TINY}:make", *words, *more)
 
 
@@ -45,7 +45,8 @@ def test_a_module_of_ones_own_gets_a_profile_a_page_a_figure_and_data(examined, 
 
 @pytest.mark.parametrize(("kind", "make"), [("seq2seq", "make_pair"), ("classifier", "make_bag")])
 def test_an_encoder_decoder_and_a_classifier_get_a_profile_too(call, folder, kind, make):
-    words = ("--import", TINY, "--tasks", "tiny", "--seeds", 2, "--minutes", 1, "--json", "--out", "other.html")
+    words = ("--import", TINY, "--tasks", "tiny", "--seeds", 2, "--minutes", 1, "--against", "lstm", "--workers", 1)
+    words += ("--json", "--out", "other.html")
     answer = call("examine", f"{TINY}:{make}", *words, "--kind", kind)
     assert answer.code == 0, answer.err
     plain = json.loads(answer.out)

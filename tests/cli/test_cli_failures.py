@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import SMOKE, Answer, outcome, run_here
+from command_line import SMOKE, Answer, outcome, run_here, script
 
 from rote.store import Record, Store
 
@@ -17,8 +17,8 @@ DIVERGING = ("run", *SMOKE, "training.learning_rate=1e30")
 
 def with_own_studies(*words: str, cwd: Path, first: str = "") -> Answer:
     """The command as in a script that has imported studies of one's own."""
-    program = f"import sys, own_studies; from rote.cli import main; {first or 'pass'}; main(sys.argv[1:])"
-    return run_here([sys.executable, "-c", program, *words], cwd, PYTHONPATH=str(HERE))
+    program = f"import sys; sys.path.insert(0, {str(HERE)!r}); import own_studies; from rote.cli import main; "
+    return script(program + f"{first or 'pass'}; main(sys.argv[1:])", *words, cwd=cwd, PYTHONPATH=str(HERE))
 
 
 def test_a_diverging_run_fails_with_a_clear_line_and_is_kept_as_failed(call):

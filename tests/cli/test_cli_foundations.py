@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, Answer, python
+from command_line import Answer, script, without_torch
 from test_cli_documents import blocks, commands
 
 CLAIMS = {
@@ -47,12 +45,10 @@ for study in sys.argv[1].split(","):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All six at smoke, in one process: torch is imported once."""
+    """All six at smoke, in one process."""
     folder = tmp_path_factory.mktemp("foundations")
-    done = subprocess.run(
-        [sys.executable, "-c", RUN_ALL, ",".join(CLAIMS)], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    answer = script(RUN_ALL, ",".join(CLAIMS), cwd=folder)
+    assert answer.code == 0, answer.err[-3000:]
     return folder / "store"
 
 
@@ -79,7 +75,7 @@ def test_every_table_with_a_figure_can_be_drawn(study, store):
 
 
 def test_published_numbers_stand_beside_ours_and_are_read_without_torch(store, folder):
-    answer = python(NO_TORCH, "run", "elman-lexicon", "--preset", "smoke", "--store", store, "--json", cwd=folder)
+    answer = without_torch("run", "elman-lexicon", "--preset", "smoke", "--store", store, "--json", cwd=folder)
     first, second, *_ = json.loads(answer.out)["tables"]["outcome"]
     assert (first["network"], first["cosine"], first["error"], first["likelihood"]) == ("published", 0.916, 0.88, 0.053)
     assert second["network"] == "trained"
@@ -106,13 +102,13 @@ def test_what_cannot_be_done_is_refused_before_anything_starts(words, message, c
 
 
 def test_tasks_are_listed_and_a_study_is_shown_without_torch(call, folder):
-    answer = python(NO_TORCH, "show", "elman-lexicon", cwd=folder)
+    answer = without_torch("show", "elman-lexicon", cwd=folder)
     assert answer.code == 0, answer.err
     assert {"elman", "agreement", "selection"} <= set(call("list", "tasks").out.split())
 
 
 def test_the_page_runs_and_its_commands_name_what_there_is(call, folder):
-    answer = python("\n".join(blocks("docs/foundations.md", "python")), cwd=folder)
+    answer = script("\n".join(blocks("docs/foundations.md", "python")), cwd=folder)
     assert answer.code == 0, answer.err
     assert "| " in answer.out
     from rote.config import parse_overrides

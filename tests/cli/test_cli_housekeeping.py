@@ -9,7 +9,7 @@ import shutil
 import sys
 
 import pytest
-from command_line import NO_TORCH, contents, python
+from command_line import contents, without_torch
 
 from rote.store import Store
 from rote.store.lock import locked
@@ -46,7 +46,7 @@ def test_verify_ends_with_1_only_where_something_is_damaged(call, store):
 
 def test_verify_list_and_remove_need_no_torch(store, folder):
     for words in (("verify",), ("list", "--preset", "smoke"), ("rm", "--study", "plane", "--yes")):
-        answer = python(NO_TORCH, "runs", *words, cwd=folder)
+        answer = without_torch("runs", *words, cwd=folder)
         assert answer.code == 0, answer.err
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, Answer, python, rote
+from command_line import Answer, rote, without_torch
 
 from rote.studies.realization.retraining import COMPONENTS, PRUNED
 from rote.studies.realization.surgery import LookupSurgeryStudy
@@ -39,9 +39,9 @@ def test_other_pruning_finds_the_models_and_the_exchanges_again(smoke, folder):
 
 
 def test_a_finished_study_is_read_and_drawn_without_torch(smoke, folder):
-    again = python(NO_TORCH, "run", *SMOKE, smoke[0], cwd=folder)
+    again = without_torch("run", *SMOKE, smoke[0], cwd=folder)
     assert (again.code, again.out) == (0, smoke[1].out)
-    report = python(NO_TORCH, "report", "--store", smoke[0], "--out", "out", cwd=folder)
+    report = without_torch("report", "--store", smoke[0], "--out", "out", cwd=folder)
     assert report.code == 0, report.err
     page = (folder / "out" / "realization.html").read_text()
     assert "Table 4" in page

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, Answer, python, rote
+from command_line import Answer, rote, without_torch
 
 from rote.cli import COMMANDS
 from rote.commands.arguments import parse
@@ -15,11 +15,11 @@ from rote.laboratory import studies
 
 
 def test_the_stored_results_are_judged_without_torch_and_count_for_every_preset(folder):
-    first = python(NO_TORCH, "run", "stored-connectivity", "--preset", "smoke", "--store", "store", cwd=folder)
+    first = without_torch("run", "stored-connectivity", "--preset", "smoke", "--store", "store", cwd=folder)
     assert first.code == 0, first.err
     for claim, said in (("advanced", "HOLDS"), ("positions", "DOES NOT HOLD")):
         assert re.search(rf"^stored-{claim}  .*(\n    .*)+?\n    {said}  published, here$", first.out, re.MULTILINE)
-    again = python(NO_TORCH, "run", "stored-connectivity", "--preset", "paper", "--store", "store", cwd=folder)
+    again = without_torch("run", "stored-connectivity", "--preset", "paper", "--store", "store", cwd=folder)
     assert again.out == first.out  # the presets ask for the same, which is kept once
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from command_line import NO_TORCH, Answer, python, rote
+from command_line import Answer, rote, without_torch
 
 from rote.figures import spec
 from rote.store import FinishedRun, Store, Table
@@ -62,7 +62,7 @@ def test_smoke_prints_a_verdict_on_every_claim(smoke):
 
 def test_a_finished_study_is_read_without_torch(smoke, folder):
     study, store, first = smoke
-    again = python(NO_TORCH, "run", study, "--preset", "smoke", "--store", store, cwd=folder, ROTE_DATA="none")
+    again = without_torch("run", study, "--preset", "smoke", "--store", store, cwd=folder, ROTE_DATA="none")
     assert (again.code, again.out) == (0, first.out)
 
 

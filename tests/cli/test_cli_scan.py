@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, Answer, python, rote
+from command_line import Answer, rote, without_torch
 
 CLAIMS = ("scan-faster", "scan-gap", "scan-redundant-word")
 SMALL = ("--preset", "smoke", "training.steps=12", "sample=16")
@@ -30,7 +30,7 @@ def test_smoke_prints_a_verdict_on_every_claim(smoke):
 
 
 def test_a_finished_study_is_read_again_without_torch(smoke, folder):
-    again = python(NO_TORCH, "run", "scan-jump", "--preset", "smoke", "--store", smoke[0], cwd=folder)
+    again = without_torch("run", "scan-jump", "--preset", "smoke", "--store", smoke[0], cwd=folder)
     assert (again.code, again.out) == (0, smoke[1].out)
 
 

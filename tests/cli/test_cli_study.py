@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from command_line import NO_TORCH, SMOKE, Answer, contents, outcome, python, rote
+from command_line import SMOKE, Answer, contents, outcome, rote, without_torch
 
 from rote.store import Store
 from rote.studies.resistance.plane import PlaneRecipe
@@ -34,7 +34,7 @@ def test_a_second_run_computes_nothing_and_says_the_same(folder, finished):
 
 
 def test_a_finished_study_is_read_without_torch(folder, finished):
-    again = python(NO_TORCH, "run", *SMOKE, "--store", finished.store, cwd=folder)
+    again = without_torch("run", *SMOKE, "--store", finished.store, cwd=folder)
     assert (again.code, again.out) == (0, finished.first.out)
 
 

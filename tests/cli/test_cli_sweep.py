@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, python, run_here
+from command_line import script, without_torch
 
 from rote.store import Store
 
@@ -42,9 +42,9 @@ def test_a_grid_is_listed_with_the_best_first_drawn_written_and_never_computed_t
 
 def meeting(*words, cwd):
     """The command as in a script that has imported a study of one's own."""
-    program = "import sys, meeting_study; from rote.cli import main; main(sys.argv[1:])"
+    program = f"import sys; sys.path.insert(0, {str(HERE)!r}); import meeting_study; from rote.cli import main; "
     places = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
-    return run_here([sys.executable, "-c", program, "sweep", "meeting", *words], cwd, PYTHONPATH=places)
+    return script(program + "main(sys.argv[1:])", "sweep", "meeting", *words, cwd=cwd, PYTHONPATH=places)
 
 
 def test_small_runs_of_different_trials_keep_two_workers_busy_and_one_that_fails_stops_no_other(folder):
@@ -65,20 +65,20 @@ def test_a_sweep_of_which_nothing_succeeds_ends_with_1_and_draws_nothing(folder)
 
 
 def test_an_objective_that_nobody_knows_yet_is_told_after_the_first_trial_which_is_kept(folder):
-    answer = meeting("guest=0,3,4", "--of", "guests.host", cwd=folder)
+    answer = meeting("guest=0,3,4", "--of", "guests.host", "--workers", "1", cwd=folder)
     assert (answer.code, answer.out) == (2, "")
     assert "Unknown column 'host' of the table 'guests'. Known: guest." in answer.err
     assert sorted(row.part for row in Store(folder / "rote-store").runs()) == ["measurement", "study"]
-    again = meeting("guest=0,3,4", "--of", "guests.guest", "--json", cwd=folder)
+    again = meeting("guest=0,3,4", "--of", "guests.guest", "--json", "--workers", "1", cwd=folder)
     assert [row["score"] for row in json.loads(again.out)] == [4.0, 3.0, 0.0]
 
 
 def test_a_dry_run_tells_runs_time_and_disk_without_torch_and_starts_nothing(folder):
     words = ("sweep", "tagging", "model.hidden=8,16,32", "--seeds", "2", "--dry-run", "--store", "store")
-    answer = python(NO_TORCH, *words, cwd=folder)
+    answer = without_torch(*words, cwd=folder)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("tagging, preset quick: 3 trials\n")
-    found = json.loads(python(NO_TORCH, *words, "--json", cwd=folder).out)
+    found = json.loads(without_torch(*words, "--json", cwd=folder).out)
     assert (found["trials"], found["finished"]) == (3, 0)
     assert found["runs"] == 3 * 2 + 3 + 1  # networks, their measurements, and baselines that all share
     assert found["seconds"] > 0

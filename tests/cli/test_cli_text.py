@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import NO_TORCH, Answer, python, rote
+from command_line import Answer, rote, script, without_torch
 
 from rote.laboratory import studies
 from rote.store import Store
@@ -23,7 +23,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Ans
     folder = tmp_path_factory.mktemp("text")
     program = "import sys\nfrom rote.cli import run_command\nfor name in sys.argv[1:]:\n    print(f'== {name}')\n"
     program += "    assert not run_command(['run', name, '--preset', 'smoke', '--workers', '1', '--store', 'store'])\n"
-    answer = python(program, *STUDIES, cwd=folder)  # one process: torch is imported once
+    answer = script(program, *STUDIES, cwd=folder)
     assert answer.code == 0, answer.err
     parts = re.split(r"^== (\S+)\n", answer.out, flags=re.MULTILINE)[1:]
     return folder / "store", {name: Answer(0, text, "") for name, text in zip(parts[::2], parts[1::2], strict=True)}
@@ -58,9 +58,9 @@ def test_the_exact_claim_about_directions_names_its_test(smoke):
 
 
 def test_finished_studies_are_read_again_and_drawn_without_torch(smoke, folder):
-    again = python(NO_TORCH, "run", "tagging", "--preset", "smoke", "--store", smoke[0], cwd=folder)
+    again = without_torch("run", "tagging", "--preset", "smoke", "--store", smoke[0], cwd=folder)
     assert (again.code, again.out.strip()) == (0, smoke[1]["tagging"].out.strip())
-    report = python(NO_TORCH, "report", "--store", smoke[0], "--out", "out", cwd=folder)
+    report = without_torch("report", "--store", smoke[0], "--out", "out", cwd=folder)
     assert report.code == 0, report.err
     page = (folder / "out" / "foundations.html").read_text()
     assert all(claim.id in page for name in STUDIES for claim in studies[name].claims)
@@ -155,7 +155,7 @@ def test_malformed_text_is_refused_with_its_line_before_any_run(call, folder):
 
 
 def test_listing_and_showing_them_needs_no_torch(folder):
-    answer = python(NO_TORCH, "show", "tagging", cwd=folder)
+    answer = without_torch("show", "tagging", cwd=folder)
     assert answer.code == 0, answer.err
     assert "tagging-bidirectional" in answer.out
     assert rote("list", "tasks", cwd=folder).out.count("From ") == 3

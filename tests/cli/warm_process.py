@@ -1,7 +1,8 @@
-"""Commands in processes of their own that need not import torch: forked from one that has imported it and waits.
+"""Commands in processes of their own that need not import what they use: forked from one that has, and waits.
 
 To import torch takes longer than most of what these commands compute. What a command does on its way there (nothing of
-the current folder is imported, no torch where it is not needed) is for tests that start the interpreter itself.
+the current folder is imported, no torch where it is not needed) is for tests that start the interpreter itself. A
+second such process cannot import torch: commands that it forks show that they do without.
 """
 
 from __future__ import annotations
@@ -18,10 +19,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-SERVER = """
-import json, os, sys, types
+TORCH = """
 import torch, torch._dynamo, scipy.stats, sklearn.cluster, altair
 import rote.analyses, rote.cli, rote.laboratory, rote.training
+"""
+NO_TORCH = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ImportError("torch is not needed here")
+
+sys.meta_path.insert(0, Blocked())
+import rote.cli, rote.commands.reporting, rote.laboratory
+"""
+SERVER = """
+import json, os, sys, types
 
 for line in sys.stdin:
     asked = json.loads(line)
@@ -46,15 +61,20 @@ exec(compile(asked["program"], "<string>", "exec"), sys.modules["__main__"].__di
 
 
 @functools.cache
-def server() -> subprocess.Popen[str]:
+def server(imports: str) -> subprocess.Popen[str]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    started = subprocess.Popen([sys.executable, "-c", SERVER], start_new_session=True, **pipes)  # type: ignore[call-overload]
+    started = subprocess.Popen([sys.executable, "-c", imports + SERVER], start_new_session=True, **pipes)  # type: ignore[call-overload]
     atexit.register(started.communicate)
     return started  # type: ignore[no-any-return]
 
 
 def run_warm(
-    words: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float, program: str | None = None
+    words: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    program: str | None = None,
+    imports: str = TORCH,
 ) -> tuple[int, str, str]:
     """Exit code, output and errors of the command, or of a Python program with these arguments."""
     with TemporaryDirectory() as place:
@@ -65,7 +85,7 @@ def run_warm(
             "words": [*words], "folder": str(folder), "environment": {**environment}, "program": program,
             "out": str(out), "err": str(err),
         }  # fmt: skip
-        running = server()
+        running = server(imports)
         assert running.stdin is not None
         assert running.stdout is not None
         running.stdin.write(json.dumps(asked) + "\n")

@@ -13,11 +13,11 @@ from rote.laboratory.study import ordered_names
 
 LOOKUP = {"seeds": 1, "model.hidden": 4, "training.steps": 2, "training.record_every": 1}
 SMALLER: dict[str, Mapping[str, Any]] = {
-    "conduit-frequency": {"seeds": 1, "tokens": 2500},
-    "conduit-predictability": {"seeds": 1, "tokens": 1200, "training.measure_every": 0.5, "reading.gradients": 1},
-    "conduit-counting": {"seeds": 1, "tokens": 2500},
-    "conduit-long-run": {"seeds": 1, "tokens": 2000},
-    "conduit-procedure": {"seeds": 1, "tokens": 2500},
+    "conduit-frequency": {"seeds": 1, "tokens": 1200},
+    "conduit-predictability": {"seeds": 1, "tokens": 700, "training.measure_every": 0.5, "reading.gradients": 1},
+    "conduit-counting": {"seeds": 1, "tokens": 1200},
+    "conduit-long-run": {"seeds": 1, "tokens": 1000},
+    "conduit-procedure": {"seeds": 1, "tokens": 1000},
     "digit-pairs": {"seeds": 1, "training.steps": 2, "evaluated": 10, "model.hidden": 4, "model.depths": (2, 2)},
     "every-step": {"seeds": 1, "digits.steps": 2, "scan.steps": 2},
     "solutions": {"seeds": 1, "plane_seeds": 2, "digits.steps": 2, "scan.steps": 4},

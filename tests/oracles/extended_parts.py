@@ -37,6 +37,15 @@ class Value:
         return Value(-self.r, -self.q, one - self.b, self.whole)
 
 
+def times(part: Array, matrix: Array) -> Array:
+    """The product, of which rows of zeros, as a part has them outside its span, are not computed: in extended precision
+    nothing takes longer."""
+    rows = part.any(-1)
+    made = np.zeros((*part.shape[:-1], matrix.shape[1]), matrix.dtype)
+    made[rows] = part[rows] @ matrix
+    return made
+
+
 class Extended:
     def __init__(self, rules: dict[str, Any], precision: type) -> None:
         self.bias, self.interactions, self.output_gate = rules["bias"], rules["interactions"], rules["output_gate"]
@@ -53,7 +62,7 @@ class Extended:
 
     def linear(self, value: Value, weight: Tensor) -> Value:
         matrix = self.weight(weight)
-        return Value(value.r @ matrix, value.q @ matrix, value.b @ matrix, value.whole)
+        return Value(times(value.r, matrix), times(value.q, matrix), times(value.b, matrix), value.whole)
 
     def constant(self, bias: Tensor) -> Value:
         own = bias.detach().numpy().astype(self.precision)

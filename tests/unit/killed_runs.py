@@ -1,8 +1,9 @@
 """Runs that are killed at chosen moments, and what became of them. Started by test_killed_runs.py as its own process:
 
-    python killed_runs.py CASE FOLDER        prints one JSON document
+    python killed_runs.py FOLDER [CASE ...]        prints one JSON document: what was found, by case
 
-It imports torch once and forks a child for each killing, so that hundreds of moments take seconds.
+It imports torch once and forks a child for each killing, so that hundreds of moments take seconds. Of the moments of
+the case "stacked" a quarter is drawn, unless ``--every`` is given, as ``benchmarks/faults.py moments`` does.
 """
 
 from __future__ import annotations
@@ -68,13 +69,13 @@ def reference(case: Case, folder: Path) -> tuple[dict[str, bytes], list[str]]:
     return expected, reaper.calls
 
 
-def sweep(case: Case, folder: Path, hows: tuple[str, ...]) -> dict[str, Any]:
-    """Kill before every call that touches the disk, one run for each; take each up again."""
+def sweep(case: Case, folder: Path, hows: tuple[str, ...], share: int = 1) -> dict[str, Any]:
+    """Kill before every call that touches the disk, or before one of ``share`` calls; take each run up again."""
     expected, calls = reference(case, folder)
-    wrong, moments = [], dict.fromkeys(hows, 0)
+    wrong, moments, chance = [], dict.fromkeys(hows, 0), random.Random(3)
     for how in hows:
         for at, call in enumerate(calls):
-            if matters(how, calls, at):
+            if matters(how, calls, at) and not chance.randrange(share):
                 moments[how] += 1
                 problem = one_killing(case, Store(folder / "killed"), how, at, calls, expected)
                 if problem:
@@ -204,6 +205,7 @@ def signalled(case: Case, folder: Path) -> dict[str, Any]:
     return {"ends": ends}
 
 
+ALL = ("early", "stacked", "long", "together", "together trained")
 TOGETHER = [Request("killed", 1, "together", {}, (seed,)) for seed in range(2)]
 
 
@@ -266,20 +268,29 @@ def killed_together(store: Store, how: str, at: int, calls: list[str], expected:
         return f"{type(error).__name__}: {error}"
 
 
+def look(case: str, folder: Path, every: bool) -> dict[str, Any]:
+    """What happens in this case."""
+    if case.startswith("together"):
+        return together(folder, ("kill", "data lost", "all lost"), trained=case.endswith("trained"))
+    if case == "long":
+        return {"times": at_random_times(LONG, folder, 8), "signals": signalled(LONG, folder)}
+    hows, share = (("kill", "half", "data lost", "all lost"), 1) if case == "early" else (("kill", "half"), 4)
+    return {"sweep": sweep(CASES[case], folder, hows, 1 if every else share), "storm": storm(CASES[case], folder, 6)}
+
+
 def main() -> None:
-    if sys.argv[1].startswith("together"):
-        hows = ("kill", "data lost", "all lost")
-        print(json.dumps(together(Path(sys.argv[2]), hows, trained=sys.argv[1].endswith("trained"))))
-        return
     torch.set_num_threads(1)
-    os.environ["ROTE_CHECKPOINT_SECONDS"] = "0"
-    case, folder = CASES[sys.argv[1]], Path(sys.argv[2])
-    if case is LONG:
-        result = {"times": at_random_times(case, folder, 8), "signals": signalled(case, folder)}
-    else:
-        hows = ("kill", "half", "data lost", "all lost") if case is EARLY else ("kill", "half")
-        result = {"sweep": sweep(case, folder, hows), "storm": storm(case, folder, 6)}
-    print(json.dumps(result))
+    every, (place, *cases) = "--every" in sys.argv, [word for word in sys.argv[1:] if word != "--every"]
+    found = {}
+    for case in cases or ALL:
+        folder = Path(place, case)
+        folder.mkdir()
+        if case.startswith("together"):
+            os.environ.pop("ROTE_CHECKPOINT_SECONDS", None)
+        else:
+            os.environ["ROTE_CHECKPOINT_SECONDS"] = "0"
+        found[case] = look(case, folder, every)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

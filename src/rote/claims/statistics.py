@@ -27,6 +27,11 @@ def mean(values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math
     Student's t where the values vary inside their bounds. Where one touches a bound, or none differs from another, t
     would call five perfect seeds certain: then the interval is Gaffke's, which allows for what was not seen.
     """
+    return _mean(tuple(map(float, values)), bounds)
+
+
+@functools.lru_cache(maxsize=4096)  # a report shows the same numbers in many places
+def _mean(values: tuple[float, ...], bounds: tuple[float, float]) -> Estimate:
     sample = np.asarray(values, dtype=float)
     if not len(sample):
         return Estimate(math.nan, -math.inf, math.inf, 0, "no value")

@@ -48,7 +48,7 @@ class Finding:
     def n(self) -> int:
         return len(self.values)
 
-    @property
+    @functools.cached_property
     def k(self) -> int:
         """Seeds in which it holds. A value that is no number holds nowhere."""
         return sum(value in self.assertion.holds for value in self.values.values())
@@ -127,7 +127,7 @@ class Verdict:
     def parts(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.role == "part"]
 
-    @property
+    @functools.cached_property
     def deciding(self) -> Finding | None:
         """The part whose count is told: the weakest of those that must hold together, the best of those that may hold
         instead. None where no part was measured."""

@@ -130,6 +130,7 @@ def speed(store: Store) -> float:
     return measured
 
 
+@functools.cache  # a machine stays as fast as it is while one command runs
 def calibrate(slices: int = 20) -> float:
     """Small matrix products and plain Python, as training a small network has both: rounds per second.
 

@@ -10,6 +10,7 @@ measured with these settings, or else this is told as the rough estimate that it
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 import statistics
@@ -77,7 +78,8 @@ class Estimator:
             if row.status == "finished":
                 self.rows.setdefault(row.study, []).append(row)
         self.finished = {row.id for rows in self.rows.values() for row in rows}
-        self._measured: dict[str, list[tuple[int, Cost]]] = {}
+        self._measured: dict[str, list[tuple[int, Cost, float]]] = {}
+        self._prices: dict[tuple[str, str, int, str], _Price | None] = {}  # by what they depend on
         self._slowness: float | None = None
 
     def expected(self, asked: Iterable[tuple[Study[Any], Any]]) -> Expectation:
@@ -125,19 +127,27 @@ class Estimator:
 
     def _price_of(self, job: Job) -> _Price | None:
         """A measurement of networks that are larger than measured ones takes longer too, with the same settings."""
-        price, needs = self._price(job.request), [self._price_of(need) for need in job.needs]
+        price, needs = self._known_price(job.request), [self._price_of(need) for need in job.needs]
         if price is None or all(map(_is_known, needs)):
             return price
         return replace(price, rough=True, least=price.least or any(need is not None and need.least for need in needs))
 
+    def _known_price(self, request: Request) -> _Price | None:
+        """Runs that differ in nothing but which seeds they have cost the same."""
+        key = (request.study, request.part, len(request.seeds), repr(request.config))
+        if key not in self._prices:
+            self._prices[key] = self._price(request)
+        return self._prices[key]
+
     def _price(self, request: Request) -> _Price | None:
         """From the nearest run of the same recipe or measurement whose time is known."""
         config, seeds = dotted(request.config), max(1, len(request.seeds))
+        updates = _updates(config) * seeds
         ranked = [
             ((_difference(cost.config, config), abs(math.log(work)), place), work, cost)
-            for place, cost in self._costs(request.study)
+            for place, cost, made in self._costs(request.study)
             if cost.part == request.part
-            for work in [_updates(config) / _updates(cost.config) * seeds / max(1, cost.seeds)]
+            for work in [updates / made]
         ]
         nearest = min((rank for rank, _, _ in ranked), default=None)
         if nearest is None or nearest[0] >= FAR:
@@ -160,11 +170,12 @@ class Estimator:
         apart, each = min(ranked, default=(FAR, 0.0))
         return None if apart > ALIKE else _Price(each * config.seeds * self._factor(), 0, ELSEWHERE, apart > 0)
 
-    def _costs(self, study: str) -> list[tuple[int, Cost]]:
-        """With 0 for those of this store, 1 for the package's."""
+    def _costs(self, study: str) -> list[tuple[int, Cost, float]]:
+        """Behind 0 for those of this store, 1 for the package's; with the updates of all seeds together."""
         if study not in self._measured:
             here = [(0, cost) for cost in costs_of(self.store, self.rows.get(study, []))]
-            self._measured[study] = here + [(1, cost) for cost in _packaged() if cost.study == study]
+            both = here + [(1, cost) for cost in _packaged() if cost.study == study]
+            self._measured[study] = [(place, cost, _updates(cost.config) * max(1, cost.seeds)) for place, cost in both]
         return self._measured[study]
 
     def _factor(self) -> float:
@@ -234,6 +245,7 @@ def _packaged() -> tuple[Cost, ...]:
         return ()
 
 
+@functools.cache
 def _is_updates(key: str) -> bool:
     return "." in key and key.rsplit(".", 1)[1] in UPDATES
 

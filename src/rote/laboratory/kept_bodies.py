@@ -8,6 +8,7 @@ anew.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -52,7 +53,7 @@ def kept_bodies() -> dict[str, list[Body]]:
     """By study, in the order of the files."""
     path = cache() / "ledger" / f"{_checksum()}.json"
     try:
-        remembered = [from_json(_Remembered, plain, path) for plain in read_document(path, KIND, VERSION)]
+        remembered = _read(path, path.stat().st_mtime_ns)
     except (OSError, StoreError):  # not there yet, or damaged
         remembered = [_remember(study, body) for study, body in _made()]
         _write(path, remembered)
@@ -60,6 +61,12 @@ def kept_bodies() -> dict[str, list[Body]]:
     for one in remembered:
         found.setdefault(one.study, []).append(one.body())
     return found
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> list[_Remembered]:
+    """``changed``: when the file was, so that it is read once as it is."""
+    return [from_json(_Remembered, plain, path) for plain in read_document(path, KIND, VERSION)]
 
 
 def _made() -> Iterator[tuple[str, Body]]:

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -170,7 +170,9 @@ def _fingerprint(content: object) -> str:
 
 def _plain(value: object) -> object:
     """For a fingerprint: a dataclass as its fields, anything else, such as a claim's function, by its name."""
-    return vars(value) if is_dataclass(value) else getattr(value, "__qualname__", type(value).__qualname__)
+    if is_dataclass(value):  # without what its properties remember
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def _on_screen(name: Theme) -> dict[str, object]:

@@ -176,7 +176,8 @@ def _pulled_back(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None
 
 def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
     time = inputs.shape[1]
-    spans = [(0, time - 1), (1, 2), (time - 1, time - 1)]
+    spans = torch.zeros(len(inputs), 4, time, dtype=torch.bool)  # the whole, two steps, the last step, and none
+    spans[:, 0], spans[:, 1, 1:3], spans[:, 2, -1] = True, True, True
     hidden = decompose(model, inputs, spans, lengths=LENGTHS).hidden
     _close(hidden, trace(model, inputs, lengths=LENGTHS).logits, "decompose() and trace() disagree on the state")
     published = product(("relevant", "source", "shapley"), ("bias_first", "shapley"), (False, True))
@@ -196,8 +197,8 @@ def _decomposition(model: SequenceModel, inputs: Tensor) -> None:
         said = ", ".join(f"{name}={value!r}" for name, value in rules.items())
         worst = float(parts.error.max())
         assert worst < TIGHT, f"The parts do not sum to the state ({said}): relative error {worst:.1e}."
-        nothing = decompose(model, inputs, torch.zeros(len(inputs), 1, time, dtype=torch.bool), **rules)
-        assert float(nothing.relevant.abs().max()) < TIGHT, f"A span without positions has a relevant part ({said})."
+        nothing = float(parts.relevant[:, 3].abs().max())
+        assert nothing < TIGHT, f"A span without positions has a relevant part ({said}): {nothing:.1e}."
         if model.recurrent.directions == 1:
             before = float(parts.relevant[:, 2, : time - 1].abs().max())
             assert before < TIGHT, f"The relevant part is not zero before its span ({said}): {before:.1e}."
