@@ -12,12 +12,12 @@ network that composes needs the cue alone; one that has learned by rote needs th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.config import at_least
 from rote.errors import UnknownNameError
 from rote.tasks.agreement import AgreementTask, Items
 from rote.tasks.lookup import Example, LookupTask
@@ -51,20 +51,12 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Examples:
-    sentences: Integers  # [sentence, time], padded with -1
-    questions: dict[str, Questions]  # by familiarity
-
-
-@dataclass(frozen=True)
 class CuedTask:
-    """One of the three tasks. The questions are drawn before the sentences, so with more of them, sentences differ."""
+    """One of the three tasks: what a network learns, and any number of questions about it."""
 
     name: str = "rules"
-    questions: int = 200  # known, and as many new
 
     def __post_init__(self) -> None:
-        at_least(self, 8, "questions")
         if self.name not in TASKS:
             raise UnknownNameError("task of the matrix", self.name, TASKS)
 
@@ -77,65 +69,83 @@ class CuedTask:
         }
         return named[self.name]()
 
-    def examples(self, seed: int) -> Examples:
-        """What a network of this seed learns, and is asked."""
-        return {"rules": _rules, "lookup": _lookup, "agreement": _agreement}[self.name](seed, self.questions)
+    def sentences(self, seed: int) -> Integers:
+        """What a network of this seed learns, [sentence, time], padded with -1."""
+        made: dict[str, Callable[[], Integers]] = {
+            "rules": lambda: _two_kinds(RULES.training(seed).windows(CONTEXT), seed, "training"),
+            "lookup": _lookup_sentences,
+            "agreement": lambda: AgreementTask().training(seed, SENTENCES).tokens,
+        }
+        return made[self.name]()
+
+    def questions(self, seed: int, number: int) -> dict[str, Questions]:
+        """So many known ones for a network of this seed, and as many new ones."""
+        asked = {"rules": _rules, "lookup": _lookup, "agreement": _agreement}[self.name]
+        return asked(seed, number)
 
 
-def _rules(seed: int, questions: int) -> Examples:
-    random = np.random.default_rng((seed, 5))
+def _rules(seed: int, number: int) -> dict[str, Questions]:
     asked = {}
     for name, kind in (("known", "training"), ("new", "unseen")):
-        corpus = RULES.test(seed, kind, questions + 1, CONTEXT + RULES.conduit + 2)  # type: ignore[arg-type]
-        sentences = _two_kinds(corpus.windows(CONTEXT)[-questions:], random)
+        corpus = RULES.test(seed, kind, number + 1, CONTEXT + RULES.conduit + 2)  # type: ignore[arg-type]
+        sentences = _two_kinds(corpus.windows(CONTEXT)[-number:], seed, name)
         right = sentences[:, -1]
         wrong = np.where(right == RULES.close + 1, right + SECOND_PAIR, right - SECOND_PAIR)
         asked[name] = _questions(sentences[:, :-1], (CONTEXT,), right, right, wrong[:, None])
-    return Examples(_two_kinds(RULES.training(seed).windows(CONTEXT), random), asked)
+    return asked
 
 
-def _two_kinds(windows: Integers, random: np.random.Generator) -> Integers:
-    """Half of the rules with the second pair of symbols; all symbols one further, since 0 starts a sentence."""
+def _two_kinds(windows: Integers, seed: int, drawn: str) -> Integers:
+    """Half of the rules with the second pair of symbols; all symbols one further, since 0 starts a sentence.
+
+    ``drawn``: training, known or new; each draws by itself, so that what is asked decides nothing of what is learned.
+    """
+    random = np.random.default_rng((seed, 5, ("training", "known", "new").index(drawn)))
     second = random.integers(0, 2, (len(windows), 1)) * SECOND_PAIR
     return np.asarray(np.where(windows >= RULES.open, windows + second, windows) + 1)
 
 
-def _lookup(seed: int, questions: int) -> Examples:
-    """The same rows for every seed; if there are more questions than rows, some are asked again."""
-    splits, names = LOOKUP.splits(), _lookup_names()
-    number = {name: place + 1 for place, name in enumerate(names)}
-    strings = np.array([number[name] for name in names if set(name) <= {"0", "1"}])
-
-    def spelled(rows: list[Example]) -> list[list[int]]:
-        return [[number[symbol] for symbol in (*row.inputs, *row.outputs)] for row in rows]
-
-    lines = spelled(splits["train"])
+def _lookup_sentences() -> Integers:
+    """The same for every seed."""
+    lines = _spelled(LOOKUP.splits()["train"])
     sentences = np.full((len(lines), max(map(len, lines))), -1)
     for row, line in zip(sentences, lines, strict=True):
         row[: len(line)] = line
+    return sentences
+
+
+def _lookup(seed: int, number: int) -> dict[str, Questions]:
+    """The same rows for every seed; if there are more questions than rows, some are asked again."""
+    splits, names = LOOKUP.splits(), _lookup_names()
+    strings = np.array([place + 1 for place, name in enumerate(names) if set(name) <= {"0", "1"}])
     asked = {}
     for name, split in (("known", "train"), ("new", "heldout_compositions")):
-        rows = np.array(spelled([row for row in splits[split] if len(row.outputs) == 3]))  # x t t . x y z
-        rows = rows[np.resize(np.random.default_rng((seed, 5)).permutation(len(rows)), questions)]
+        rows = np.array(_spelled([row for row in splits[split] if len(row.outputs) == 3]))  # x t t . x y z
+        rows = rows[np.resize(np.random.default_rng((seed, 5)).permutation(len(rows)), number)]
         right = rows[:, -1]
         wrong = np.array([strings[strings != answer] for answer in right])
         asked[name] = _questions(rows[:, :-1], (2, 5), right, right, wrong)
-    return Examples(sentences, asked)
+    return asked
+
+
+def _agreement(seed: int, number: int) -> dict[str, Questions]:
+    asked = {}
+    for name, depth in DEPTHS.items():
+        items: Items = AgreementTask().items(seed, "phrases", depth, "opposite", number)
+        plural = (items.right > items.wrong).astype(np.int64)  # the plural forms have the larger numbers
+        asked[name] = _questions(items.prefix, (1,), plural, items.right, items.wrong[:, None])
+    return asked
+
+
+def _spelled(rows: list[Example]) -> list[list[int]]:
+    """What goes in and comes out, behind one another, as the numbers of their symbols."""
+    number = {name: place + 1 for place, name in enumerate(_lookup_names())}
+    return [[number[symbol] for symbol in (*row.inputs, *row.outputs)] for row in rows]
 
 
 def _lookup_names() -> list[str]:
     rows = [row for split in LOOKUP.splits().values() for row in split]
     return sorted({symbol for row in rows for symbol in (*row.inputs, *row.outputs)})
-
-
-def _agreement(seed: int, questions: int) -> Examples:
-    task = AgreementTask()
-    asked = {}
-    for name, depth in DEPTHS.items():
-        items: Items = task.items(seed, "phrases", depth, "opposite", questions)
-        plural = (items.right > items.wrong).astype(np.int64)  # the plural forms have the larger numbers
-        asked[name] = _questions(items.prefix, (1,), plural, items.right, items.wrong[:, None])
-    return Examples(task.training(seed, SENTENCES).tokens, asked)
 
 
 def _questions(

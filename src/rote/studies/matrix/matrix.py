@@ -100,6 +100,7 @@ class MatrixRecipe(SentenceRecipe):
 
     name = "matrix"
     source = SOURCE
+    version = 2  # sentences are drawn apart from the questions
     about = "a sentence begins behind “<start>” or “.”"
     model: LanguageModelConfig = field(default_factory=model)
     training: TrainingConfig = field(default_factory=training)
@@ -120,12 +121,12 @@ class MatrixRecipe(SentenceRecipe):
 
         from rote.studies.foundations.sentence_models import shuffled
 
-        corpora = [self.task.examples(seed).sentences for seed in seeds]
+        corpora = [self.task.sentences(seed) for seed in seeds]
         shortest = min(map(len, corpora))  # a rule too near the beginning has no context
         return shuffled(np.stack([corpus[:shortest] for corpus in corpora]), seeds, self.training.batch)
 
     def sentence(self, seeds: Sequence[int], index: int) -> Sequence[int]:
-        symbols: list[int] = self.task.examples(seeds[index]).sentences[0].tolist()
+        symbols: list[int] = self.task.sentences(seeds[index])[0].tolist()
         return symbols
 
 
@@ -136,7 +137,13 @@ class MatrixMeasurement(Measurement):
 
     name = "matrix"
     source = SOURCE
+    version = 2  # has the number of questions
+    questions: int = 200  # known, and as many new
     jacobians: int = 8  # questions for the gradient flow
+
+    def __post_init__(self) -> None:
+        at_least(self, 8, "questions")
+        at_least(self, 1, "jacobians")
 
     def measure(self, trained: Sequence[Trained], run: Run, progress: Progress, device: str) -> Sequence[Table]:
         from rote.studies.matrix.matrix_training import measured
@@ -155,17 +162,20 @@ class MatrixConfig(StudyConfig):
     jacobians: int = 8
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "jacobians", "seeds")
+        at_least(self, 1, "seeds")
         known_cells(*self.cells)
         not_empty(self, "tasks", "cells")
         for task in self.tasks:
-            CuedTask(task, self.questions)
+            CuedTask(task)
+        self.measurement()
 
     def recipes(self) -> list[MatrixRecipe]:
         """One for each task and cell, the slowest cell first."""
         models = [replace(self.model, cell=cell) for cell in reversed(self.cells)]
-        tasks = [CuedTask(task, self.questions) for task in self.tasks]
-        return [MatrixRecipe(model, self.training, task) for task in tasks for model in models]
+        return [MatrixRecipe(model, self.training, CuedTask(task)) for task in self.tasks for model in models]
+
+    def measurement(self) -> MatrixMeasurement:
+        return MatrixMeasurement(self.questions, self.jacobians)
 
 
 @studies.register("matrix")
@@ -209,7 +219,7 @@ class MatrixStudy(Study[MatrixConfig]):
     default = MatrixConfig()
 
     def jobs(self, config: MatrixConfig) -> list[Job]:
-        measurement = MatrixMeasurement(config.jacobians)
+        measurement = config.measurement()
         return [measurement.of(job) for recipe in config.recipes() for job in recipe.jobs(config.seed_numbers)]
 
     def tables(self, config: MatrixConfig, measured: Mapping[str, Table]) -> Sequence[Table]:

@@ -29,7 +29,7 @@ def measured(asked: MatrixMeasurement, trained: Trained, progress: Progress) -> 
     for done, (seed, network) in enumerate(zip(trained.seeds, trained.networks(), strict=True)):
         progress(done, len(trained.seeds))
         model = cast(SequenceModel, network.model.double())
-        answers.append(look(model, recipe.task.examples(seed).questions, asked.jacobians))
+        answers.append(look(model, recipe.task.questions(seed, asked.questions), asked.jacobians))
     return [networks_table(recipe.task.name, recipe.cell, trained.seeds, answers)]
 
 
