@@ -91,6 +91,23 @@ def test_a_connection_that_is_kept_has_the_same_time_for_its_next_request(
         assert seconds_until_cut(raw, b"a") < 60
 
 
+def test_the_last_bytes_of_an_answer_do_not_wait_for_those_before_them(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = []
+
+    def accepted(connection: connections.Connection, transport: asyncio.Transport) -> None:
+        accept(connection, transport)
+        at_once.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    accept = connections.Connection.connection_made
+    monkeypatch.setattr(connections.Connection, "connection_made", accepted)
+    with connected(explorer) as raw:
+        raw.sendall(PAGE % port(explorer))
+        assert answered(raw)
+    assert [bool(one) for one in at_once] == [True]
+
+
 def test_room_is_made_by_the_one_that_has_waited_longest(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "TURN_SECONDS", 600)
     with contextlib.ExitStack() as opened:
