@@ -116,3 +116,13 @@ def test_it_opens_with_a_phrase_that_decides_and_the_tree_writes_its_numbers(exp
     assert len(written) == int(page.locator(".view-decomposition").get_attribute("data-tree") or 0)
     ends = page.locator(".tree .color-bar > span").all_inner_texts()[:2]
     assert max(abs(value) for value in written) == pytest.approx(float(ends[1]), abs=0.06)
+
+
+def test_no_two_spans_are_called_alike_and_places_are_whole_numbers(explorer: Opener) -> None:
+    page = opened(explorer, "decomposition?text=made+in+los+&phrase=8-11&at=12")  # a word and the space behind it
+    called = page.locator(".tree tbody th").all_inner_texts()
+    assert len(called) > 3
+    assert len({*called}) == len(called)
+    assert "los␣" in called
+    below = page.locator(".chart svg text[text-anchor='middle']").all_text_contents()
+    assert [text for text in below if text.replace(".", "").isdigit()] == ["9", "10", "11", "12", "13"]

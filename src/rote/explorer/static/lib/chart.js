@@ -11,10 +11,11 @@ import { h, number, svg } from "./dom.js";
 const MARGIN = { top: 10, right: 16, bottom: 38, left: 64 };
 const SIZE = 11;
 
-function ticks(low, high, wanted) {
+// Between whole numbers, as of steps and characters, there is nothing to tell: `least` is 1 there.
+function ticks(low, high, wanted, least = 0) {
   const rough = (high - low) / Math.max(1, wanted);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) || 10);
+  const step = Math.max(least, power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) || 10));
   const found = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at += 1) found.push(at * step);
   return found;
@@ -41,7 +42,7 @@ function scale(values, axis, from, to, wanted) {
   const place = axis.log ? Math.log : (value) => value;
   const span = place(high) - place(low);
   const at = (value) => from + ((place(value) - place(low)) / span) * (to - from);
-  return { at, low, high, ticks: axis.log ? logTicks(low, high) : ticks(low, high, wanted) };
+  return { at, low, high, ticks: axis.log ? logTicks(low, high) : ticks(low, high, wanted, axis.whole ? 1 : 0) };
 }
 
 export function lineChart(options) {
@@ -133,7 +134,7 @@ export function lineChart(options) {
     const edges = settings.series.flatMap((item) => item.band || []);
     const tall = points.map((point) => point[1]).concat(edges.flatMap(([, low, high]) => [low, high]));
     drawn = {
-      x: scale(points.map((point) => point[0]), settings.x, MARGIN.left, width - MARGIN.right, width / 90),
+      x: scale(points.map((point) => point[0]), { ...settings.x, whole: points.every((point) => Number.isInteger(point[0])) }, MARGIN.left, width - MARGIN.right, width / 90),
       y: scale(tall, settings.y, settings.height - MARGIN.bottom, MARGIN.top, settings.height / 55),
       xs: [...new Set(points.map((point) => point[0]))].sort((a, b) => a - b),
     };

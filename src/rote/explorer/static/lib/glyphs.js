@@ -17,10 +17,11 @@ export function named(symbol) {
   return symbol === " " ? "space" : symbol;
 }
 
-// Some symbols as text.
+// Some symbols as text. A space before them is that between words, one behind them is shown.
 export function spelled(symbols, first, last) {
   const letters = symbols.every((symbol) => symbol.length === 1);
-  return symbols.slice(first, last + 1).join(letters ? "" : " ").trim() || "space";
+  const text = symbols.slice(first, last + 1).join(letters ? "" : " ");
+  return text.trim() ? text.trimStart().replace(/\s+$/, "␣") : "space";
 }
 
 export function glyphs({ label, multiple = false, onpoint, onpress, onleave, onkey, ondrag }) {
