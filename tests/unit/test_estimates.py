@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rote.config import dotted, resolve
+from rote.config import dotted, resolve, to_plain
 from rote.laboratory import costs, estimates, studies
 from rote.laboratory.costs import Cost, costs_of
 from rote.laboratory.estimates import Estimator, expected
@@ -154,6 +154,8 @@ def test_costs_are_written_from_stores_and_read_back_with_the_fastest_of_the_sam
         measured(store, requests[0], seconds)
     measured(slow, requests[1], 5.0)
     measured(slow, replace(requests[2], config={"a key of": "yesterday"}), 5.0)
+    own = replace(requests[0], study=STUDY.name, part="study", config=to_plain(QUICK))
+    measured(slow, own, 0.02)  # says what it is made of, no more
     monkeypatch.setattr(costs, "FILE", tmp_path / "costs.json")
     monkeypatch.setattr(costs, "kept_folder", lambda: tmp_path / "nothing kept")
     assert costs.write([slow, fast], tmp_path / "costs.json") == 2

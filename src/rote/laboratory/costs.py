@@ -56,10 +56,11 @@ class Cost:
 
 
 def costs_of(store: Store, rows: Iterable[Listed] | None = None) -> list[Cost]:
-    """The costs of the finished runs in a store, one for each part and setting."""
+    """The costs of the finished runs in a store, one for each part and setting. A study's own run, which only says
+    what it is made of, is none of them."""
     groups: dict[tuple[str, str, str, str, int], list[Listed]] = {}
     for row in store.runs() if rows is None else rows:
-        if row.status == "finished" and _known(row.study, row.part):
+        if row.status == "finished" and row.part != STUDY and _known(row.study, row.part):
             groups.setdefault((row.study, row.part, row.preset, row.config, row.seeds), []).append(row)
     return [
         Cost(
