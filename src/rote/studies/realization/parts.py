@@ -159,8 +159,7 @@ CLAIMS = (
             for name, told in FORMS.items()
         ),
         kind="ours",
-        remark="About: within 0.15, about the standard deviation of the source's own guided models. Preset quick has "
-        "one form only: cells=gru,gru_before for both.",
+        remark="About: within 0.15, about the standard deviation of the source's own guided models.",
     ),
 )  # fmt: skip
 
@@ -235,16 +234,15 @@ class LookupPartsStudy(Study[PartsConfig]):
         "The equations of the text have the reset gate inside the product with W_hh (gru_before), the authors' code "
         "and all our other studies of the source PyTorch's GRU, where it multiplies what W_hh gives (gru).",
         "quick: models of 128 units as in lookup-accuracy, and 3 epochs of retraining (batches of 4, Adam, learning "
-        "rate 0.002), in which a baseline does not learn much anew; PyTorch's GRU only (cells=gru,gru_before for "
-        "both).",
+        "rate 0.002), in which a baseline does not learn much anew.",
     )
     claims = CLAIMS
     optional = ("cells",)
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {
         "smoke": {**SMOKE, "retraining.batch": 16, "retraining.steps": 4, "retraining.record_every": 2},
         "quick": {
-            **QUICK, "cells": ("gru",), "retraining.batch": 4, "retraining.learning_rate": 0.002,
-            "retraining.steps": 174, "retraining.record_every": 29,
+            **QUICK, "retraining.batch": 4, "retraining.learning_rate": 0.002, "retraining.steps": 174,
+            "retraining.record_every": 29,
         },
         "paper": {},
     }  # fmt: skip
