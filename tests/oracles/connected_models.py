@@ -30,6 +30,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "lru": {},
     "rg_lru": {"heads": 2, "width": 3},
     "s6": {"state_size": 2, "width": 2},
+    "s6 signed": {"state_size": 2, "width": 2, "signed": True},
     "rwkv4": {},
     "rwkv7": {"heads": 2, "rank": 2},
     "linear_attention": {},

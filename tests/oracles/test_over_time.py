@@ -22,6 +22,7 @@ KINDS: dict[str, Any] = {
     **{name: cells[name] for name in ("min_gru", "min_lstm", "lru", "rg_lru")},
     "rg_lru heads": lambda i, h: cells["rg_lru"](i, h, heads=2, width=3),
     "s6": lambda i, h: cells["s6"](i, h, state_size=3),
+    "s6 signed": lambda i, h: cells["s6"](i, h, state_size=3, signed=True),
     **{name: cells[name] for name in ("rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta", "mlstm")},
     "linear_attention that keeps all": lambda i, h: cells["linear_attention"](i, h, heads=1, decay="none"),
     "ssd": lambda i, h: cells["ssd"](i, h, state_size=3, heads=4, groups=2),

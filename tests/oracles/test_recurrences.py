@@ -160,6 +160,7 @@ def mamba(cell: S6Cell, inputs: Tensor) -> Tensor:
     step, b, c = (u @ cell.weight_select.T).split([cell.rank, cell.state_size, cell.state_size], -1)
     delta = functional.softplus(functional.linear(step, cell.weight_step, cell.bias_step))
     kept = torch.exp(delta[..., None] * -torch.exp(cell.a_log))
+    kept = 2 * kept - 1 if cell.signed else kept
     driven = (delta * u)[..., None] * b[:, :, None]
     memory, outputs = torch.zeros_like(kept[:, 0]), []
     for t in range(inputs.shape[1]):
@@ -168,7 +169,7 @@ def mamba(cell: S6Cell, inputs: Tensor) -> Tensor:
     return ((torch.stack(outputs, 1) + u * cell.skip) * functional.silu(z)) @ cell.weight_out.T
 
 
-@pytest.mark.parametrize("options", [{}, {"state_size": 3, "width": 2, "rank": 2}, {"width": 1}])
+@pytest.mark.parametrize("options", [{}, {"state_size": 3, "width": 2, "rank": 2}, {"width": 1}, {"signed": True}])
 def test_s6_is_the_mixer_of_mamba(options: dict[str, int]) -> None:
     cell, inputs = S6Cell(INPUT, HIDDEN, **options).double(), vectors(INPUT)
     for _ in range(2):  # as it starts, and with larger weights

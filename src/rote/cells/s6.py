@@ -10,7 +10,8 @@ y = m' C + skip * u;  output = W_out (silu(z) * y)
 How far a step goes, softplus(p), and with it a, and where it writes and reads, B and C, are used whole by every rule of
 decomposition: taken apart they have no bound, and C, which has no bias, would leave all earlier steps with a part of
 zero. a is one function of p, since a part of softplus(p) may lie below zero. The layer is Mamba's mixer as the authors'
-code has it: what is written is softplus(p) B, where their paper integrates.
+code has it: what is written is softplus(p) B, where their paper integrates. With signed=True, 2 a - 1 stands for a:
+what is kept may change its sign, without which no such layer can track parity (Grazzi et al. 2025).
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ def decay(value: Tensor, a_log: Tensor) -> Tensor:
     return torch.exp(-torch.exp(a_log) * softplus(value))
 
 
+def signed_decay(value: Tensor, a_log: Tensor) -> Tensor:
+    return 2 * decay(value, a_log) - 1
+
+
 @cells.register("s6")
 class S6Cell(Cell):
     """Selective state space layer of Mamba: what is kept, written and read depends on the input."""
@@ -50,18 +55,19 @@ class S6Cell(Cell):
     skip: Tensor
     weight_out: Tensor
 
-    def configure(self, state_size: int = 16, width: int = 4, rank: int | None = None) -> None:
-        """``rank``: of what the step is computed from; a sixteenth of the units unless given."""
+    def configure(self, state_size: int = 16, width: int = 4, rank: int | None = None, signed: bool = False) -> None:
+        """``rank``: of what the step is computed from; a sixteenth of the units unless given. ``signed``: memories may
+        change their sign from step to step."""
         rank = math.ceil(self.hidden_size / 16) if rank is None else rank
         if min(state_size, width, rank) < 1:
             raise UsageError(f"'state_size', 'width' and 'rank' must be at least 1. Got {state_size}, {width}, {rank}.")
-        self.state_size, self.width, self.rank = state_size, width, rank
+        self.state_size, self.width, self.rank, self.signed = state_size, width, rank, signed
         self.state_names = ("hidden", "memory", *(f"past_{ago}" for ago in range(1, width)))
 
     @property
     def _is_plain(self) -> bool:
         kind = type(self)
-        return kind.step is S6Cell.step and kind.selected is S6Cell.selected
+        return kind.step is S6Cell.step and kind.selected is S6Cell.selected and not self.signed
 
     @property
     def inner(self) -> int:
@@ -95,7 +101,8 @@ class S6Cell(Cell):
         numbers, each, every = self.state_size, repeated(self.state_size), tiled(self.inner)
         s, b, c = self.selected(a, a.pieces(a.linear(u, self.weight_select), [self.rank, numbers, numbers]))
         p = a.linear(s, self.weight_step) + a.constant(self.bias_step)
-        kept = a.gate("forget", a.whole(a.apply(decay, a.arrange(p, each), self.a_log.flatten(-2))))
+        function = signed_decay if self.signed else decay
+        kept = a.gate("forget", a.whole(a.apply(function, a.arrange(p, each), self.a_log.flatten(-2))))
         written = a.product(a.whole(a.arrange(b, every)), a.arrange(a.product(a.whole(a.softplus(p)), u), each))
         memory = a.settle(a.product(kept, memory) + written)
         y = a.arrange(a.product(a.whole(a.arrange(c, every)), memory), summed(numbers)) + a.scale(u, self.skip)

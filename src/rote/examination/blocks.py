@@ -3,16 +3,18 @@ residual."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from rote.cells import Recurrent
 
 
 class Block(nn.Module):
-    def __init__(self, cell: str, width: int) -> None:
+    def __init__(self, cell: str, width: int, **options: Any) -> None:
         super().__init__()
         self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        self.recurrent = Recurrent(cell, width, width)
+        self.recurrent = Recurrent(cell, width, width, **options)
         self.back = nn.Linear(self.recurrent.output_size, width)
         self.feedforward = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
 
@@ -24,12 +26,12 @@ class Block(nn.Module):
 
 
 class BlockModel(nn.Module):
-    """Tokens [batch, time] to logits [batch, time, symbol]."""
+    """Tokens [batch, time] to logits [batch, time, symbol]. ``options``: of the cell."""
 
-    def __init__(self, cell: str, symbols: int, width: int, blocks: int) -> None:
+    def __init__(self, cell: str, symbols: int, width: int, blocks: int, **options: Any) -> None:
         super().__init__()
         self.embedding = nn.Embedding(symbols, width)
-        self.blocks = nn.Sequential(*(Block(cell, width) for _ in range(blocks)))
+        self.blocks = nn.Sequential(*(Block(cell, width, **options) for _ in range(blocks)))
         self.norm = nn.LayerNorm(width)
         self.readout = nn.Linear(width, symbols)
 

@@ -1,10 +1,10 @@
-"""Does the battery see what the sources saw? Attentive guidance must raise the score (source 002), and an input that is
-redundant in training must lower it (source 001).
+"""Does the battery see what others saw? Attentive guidance must raise the score (source 002), an input that is
+redundant in training must lower it (source 001), and variants of architectures must differ as is published.
 
-    python -m rote.examination.controls [--store DIR] [--out DIR]
+    python -m rote.examination.controls [NAME ...] [--store DIR] [--out DIR]
 
-examines what is compared, five seeds each, writes the profiles and prints the table of ``controls``. Without it the
-table is that of the profiles that come with Rote.
+examines what is compared, or the named ones, five seeds each, writes the profiles and prints the table of ``controls``.
+Without it the table is that of the profiles that come with Rote.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from rote.claims import decide, mean
+from rote.examination.blocks import BlockModel
 from rote.examination.examination import examine
 from rote.examination.forms import Kind
+from rote.examination.learners import BLOCKS, WIDTH, learner
 from rote.examination.profile import Profile
 from rote.examination.references import kept_profiles
 from rote.models import EncoderDecoder, EncoderDecoderConfig
+from rote.models.transformer import TransformerLanguageModel
 from rote.store import Column, Table
 
 FOLDER = Path(__file__).parents[1] / "data" / "controls"
@@ -54,7 +57,14 @@ class Comparison:
 
 
 GUIDANCE = tuple(Examined(name, f"{HERE}:{name}", ("lookup-steps",), "seq2seq") for name in ("guided", "unguided"))
-EXAMINED = (*GUIDANCE, *(Examined(name, name, ("redundant", "irrelevant")) for name in READERS))
+VARIANTS = (
+    Examined("s6_positive", "s6", ("parity", "s3")),
+    Examined("s6_signed", f"{HERE}:s6_signed", ("parity", "s3")),
+    Examined("positions", "transformer", ("count",)),
+    Examined("no_positions", f"{HERE}:no_positions", ("count",)),
+    *(Examined(f"{name}_jump", name, ("jump",)) for name in READERS),  # that nobody solves
+)
+EXAMINED = (*GUIDANCE, *(Examined(name, name, ("redundant", "irrelevant")) for name in READERS), *VARIANTS)
 COMPARED = (
     Comparison(
         "Attentive guidance raises the score (source 002).", ("guided", "lookup-steps"), ("unguided", "lookup-steps")
@@ -66,6 +76,16 @@ COMPARED = (
             (name, "redundant"),
         )
         for name in READERS
+    ),
+    Comparison(
+        "Memories that may change their sign track parity, others do not (Grazzi et al. 2025).",
+        ("s6_signed", "parity"),
+        ("s6_positive", "parity"),
+    ),
+    Comparison(
+        "A transformer without positions counts further than one with learned ones (Kazemnejad et al. 2023).",
+        ("no_positions", "count"),
+        ("positions", "count"),
     ),
 )
 
@@ -103,6 +123,21 @@ def unguided(source: int, target: int) -> nn.Module:
     return Attentive(source, target, 0.0)
 
 
+def s6_signed(symbols: int) -> nn.Module:
+    """The S6 that is examined by its name, but for the signs of what is kept."""
+    return BlockModel("s6", symbols, WIDTH, BLOCKS, signed=True)
+
+
+def no_positions(symbols: int) -> nn.Module:
+    """The transformer that is examined by its name, which is told the order by nothing but what it may see."""
+    model = learner("transformer")(symbols)
+    assert isinstance(model, TransformerLanguageModel)
+    with torch.no_grad():
+        model.positions.zero_()
+    model.positions.requires_grad_(False)
+    return model
+
+
 def controls(profiles: Sequence[Profile] | None = None) -> Table:
     """What must score higher and what lower, counted seed by seed as the ledger counts: of the profiles that come with
     Rote, or of others with the same names. Seeds that have not learned their known items with both are left out."""
@@ -121,7 +156,7 @@ def controls(profiles: Sequence[Profile] | None = None) -> Table:
         Column("seeds", "that have learned with both"),
         Column("decision", "about most seeds, by the evidence that the ledger asks for"),
     )
-    return Table.make("controls", "Does the battery see what the sources saw?", columns, rows)
+    return Table.make("controls", "Does the battery see what others saw?", columns, rows)
 
 
 def _row(compared: Comparison, named: Mapping[str, Profile]) -> dict[str, object] | None:
@@ -143,11 +178,13 @@ def _row(compared: Comparison, named: Mapping[str, Profile]) -> dict[str, object
     }  # fmt: skip
 
 
-def examine_controls(store: str | Path | None, out: Path, seeds: int = SEEDS) -> list[Profile]:
+def examine_controls(
+    store: str | Path | None, out: Path, seeds: int = SEEDS, examined: Sequence[Examined] = EXAMINED
+) -> list[Profile]:
     """Examine what is compared and write the profiles into a folder; what the store has is not trained again."""
     out.mkdir(parents=True, exist_ok=True)
     profiles = []
-    for one in EXAMINED:
+    for one in examined:
         profile = examine(
             one.learner, minutes=60 * HOURS, seeds=seeds, against=(), tasks=one.tasks, kind=one.kind, name=one.name,
             store=store,
@@ -158,11 +195,16 @@ def examine_controls(store: str | Path | None, out: Path, seeds: int = SEEDS) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Does the battery see what the sources saw?")
+    parser = argparse.ArgumentParser(description="Does the battery see what others saw?")
+    named = {one.name: one for one in EXAMINED}
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {', '.join(named)}")
     parser.add_argument("--store", help="folder of the runs; by default $ROTE_HOME, else ./rote-store")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the profiles")
     given = parser.parse_args()
-    for row in controls(examine_controls(given.store, given.out)).records():
+    if unknown := [name for name in given.names if name not in named]:
+        parser.error(f"no such name: {', '.join(unknown)}")
+    examine_controls(given.store, given.out, examined=[named[name] for name in given.names or named])
+    for row in controls(kept_profiles(given.out)).records():
         print(row["statement"])
         print(
             f"  {row['higher']}: {row['score']:.2f}; {row['lower']}: {row['other']:.2f}; higher in {row['holds']} of "
