@@ -11,7 +11,7 @@ import torch
 
 from rote.errors import UsageError
 from rote.examination import battery, kept_profile, kept_profiles
-from rote.examination.controls import COMPARED, EXAMINED, FOLDER, Attentive, controls
+from rote.examination.controls import COMPARED, EXAMINED, FOLDER, READERS, Attentive, controls
 from rote.examination.memorizer import Memorizer, zero
 from rote.examination.plan import standard
 from rote.examination.profile import Profile, task_profile
@@ -161,6 +161,20 @@ def test_the_battery_sees_that_guidance_helps_and_redundancy_hinders():
         assert row["difference"] == pytest.approx(row["score"] - row["other"])
     assert decided["guided, lookup-steps"] == "supported"
     assert decided["gru, irrelevant"] == decided["lstm, irrelevant"] == "supported"
+
+
+def test_variants_of_architectures_do_what_is_published_of_them():
+    profiles = {profile.name: profile for profile in kept_profiles(FOLDER)}
+
+    def scores(name: str, task: str) -> list[float]:
+        return list(profiles[name].tasks[task].scores.values())
+
+    assert min(scores("s6_signed", "parity")) > 0.9  # Grazzi et al. 2025
+    assert max(scores("s6_positive", "parity")) < 0.35
+    for name in ("s6_signed", "s6_positive"):
+        assert profiles[name].tasks["s3"].outcome == "not learned"
+    for name in READERS:  # Lake and Baroni 2018: a verb that was seen alone is not carried over
+        assert np.mean(scores(f"{name}_jump", "jump")) <= 0.05
 
 
 def test_kept_controls_are_of_the_tasks_as_they_are_and_a_planted_one_is_counted():
