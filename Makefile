@@ -29,7 +29,7 @@ help:
 reproduce: $(CORE)
 	$(BIN)/rote reproduce
 
-# Both at once: tests also wait, for processes and pages.
+# Both at once, and tests three at a time on two cores: they also wait, for processes and pages.
 test: $(TEST)
 	@$(MAKE) --no-print-directory --jobs=2 check tests
 
@@ -40,7 +40,7 @@ check: $(TEST)
 	$(BIN)/lint-imports
 
 tests: $(TEST) browser
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3
 
 browser:
 	@sh tests/browser/ensure-chromium
