@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rote.claims import Scale
-from rote.config import dotted, flatten
+from rote.config import dotted, flatten, resolve
 from rote.laboratory.study import Study
 
 UNCOUNTED = ("seeds", "first_seed")  # how many networks, not which
@@ -28,7 +28,10 @@ def scale_of(study: Study[Any], config: Mapping[str, Any]) -> Scale:
 
 @functools.lru_cache(maxsize=256)
 def _settings(study: Study[Any], preset: str) -> dict[str, Any]:
-    return _comparable(study, flatten(study.resolve(preset, {})))
+    """Without what a preset leaves to the machine, such as which data there are."""
+    said = flatten(resolve(study.default, study.presets[preset]))
+    settings = flatten(study.resolve(preset, {}))
+    return _comparable(study, {key: value for key, value in settings.items() if said[key] == value})
 
 
 def _comparable(study: Study[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
