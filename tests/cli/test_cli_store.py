@@ -193,6 +193,10 @@ def test_a_kept_study_gives_its_pages_and_report_without_the_store(call, store, 
     assert "(resistance/README.md)" in (folder / "kept/README.md").read_text()
     assert call("report", "--kept", "kept", "--out", "published").code == 0
     assert "The plane with a corner held out" in (folder / "published/resistance.html").read_text()
+    (folder / "kept/resistance/again").mkdir()
+    shutil.copy(folder / "kept/resistance/plane.json", folder / "kept/resistance/again")
+    assert call("report", "--kept", "kept/resistance", "--out", "one-source").code == 0
+    assert "Of 4 claims" in (folder / "one-source/index.html").read_text()  # each once, though kept twice
 
 
 def test_report_of_nothing_kept_says_how_to_keep(call, folder):

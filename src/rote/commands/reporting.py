@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,10 @@ def write_report(
 
 def write_kept_report(kept: Path, out: Path, left_out: list[str] | None = None) -> Path:
     """The report of the results that were kept under a folder."""
-    results = kept_results(kept, left_out)
-    sections = [page.section for result in results.values() for page in result.pages.values()]
-    entries = [entry for result in results.values() for entry in result.entries]
-    command = f"rote report --kept {kept}"
-    return build(sections, entries, out, sources=[result.source for result in results.values()], command=command)
+    results = kept_results(kept, left_out).values()
+    pages = [page for result in results for page in result.pages.values()]
+    sources, command = list(dict.fromkeys(result.source for result in results)), f"rote report --kept {kept}"
+    return build([page.section for page in pages], _entries(pages), out, sources=sources, command=command)
 
 
 def write_pages(
@@ -124,15 +123,15 @@ class KeptResults:
 
     @property
     def entries(self) -> list[Entry]:
-        """The claims of its studies over all scales that were kept."""
-        names = dict.fromkeys(page.section.study for page in self.pages.values())
-        return [
-            entry
-            for name in names
-            for entry in entries_of(
-                studies[name](), [page.body for page in self.pages.values() if page.section.study == name]
-            )
-        ]
+        return _entries(self.pages.values())
+
+
+def _entries(pages: Iterable[KeptPage]) -> list[Entry]:
+    """The claims of these studies over all scales that were kept, each once."""
+    bodies: dict[str, list[Body]] = {}
+    for page in pages:
+        bodies.setdefault(page.section.study, []).append(page.body)
+    return [entry for name, kept in bodies.items() for entry in entries_of(studies[name](), kept)]
 
 
 def kept_results(folder: Path, left_out: list[str] | None = None) -> dict[str, KeptResults]:
