@@ -22,3 +22,12 @@ def test_every_study_declares_its_deviations_and_show_prints_them(name: str, cal
 
 def test_other_programs_are_told_them_too(call):
     assert json.loads(call("show", "plane", "--json").out)["deviations"] == list(studies["plane"].deviations)
+
+
+def test_one_preset_alone_can_be_asked_for(call):
+    facts = json.loads(call("show", "plane", "--preset", "paper", "--json").out)
+    assert list(facts["presets"]) == list(facts["estimates"]) == ["paper"]
+    assert facts["presets"]["paper"] == json.loads(call("show", "plane", "--json").out)["presets"]["paper"]
+    answer = call("show", "plane", "--preset", "papr")
+    assert answer.code == 2
+    assert "Did you mean 'paper'?" in answer.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,10 +134,11 @@ class Show:
 
     Try:
       rote show plane
-      rote show lookup-accuracy --workers 8
+      rote show lookup-accuracy --preset paper --workers 8
     """
 
     study: Annotated[Positional[str], arg(metavar="STUDY", help="See: rote list studies.")]
+    preset: Annotated[Maybe[str], option("NAME", "Only this preset. Default: all.")] = None
     workers: Workers = None
     store: Folder = None
     json: Json = False
@@ -146,8 +148,11 @@ class Show:
         from rote.laboratory import studies
 
         study = studies[self.study]()
-        presets = {name: study.settings(study.resolve(name, {})) for name in study.presets}
-        costs = self._estimates(study)
+        if self.preset is not None and self.preset not in study.presets:
+            raise UnknownNameError("preset", self.preset, study.presets)
+        names = [name for name in study.presets if self.preset in (None, name)]
+        presets = {name: study.settings(study.resolve(name, {})) for name in names}
+        costs = self._estimates(study, names)
         facts = {
             "name": study.name, "title": study.title, "source": study.source.title, "place": study.place,
             "about": study.about, "claims": {claim.id: claim.statement for claim in study.claims},
@@ -162,7 +167,7 @@ class Show:
         show_study(out_console(), study, costs, presets)
         return 0
 
-    def _estimates(self, study: Study[Any]) -> dict[str, Expectation]:
+    def _estimates(self, study: Study[Any], presets: Sequence[str]) -> dict[str, Expectation]:
         """By preset: what is missing of it in the store, on this machine."""
         from rote.laboratory import Laboratory
         from rote.laboratory.estimates import Estimator, unknown
@@ -170,7 +175,7 @@ class Show:
         lab = Laboratory(open_store(self.store), workers=self.workers)
         estimator = Estimator(lab.store, lab.workers)
         found = {}
-        for preset in study.presets:
+        for preset in presets:
             try:
                 found[preset] = estimator.expected([(study, study.resolve(preset, {}))])
             except RoteError as error:  # such as data that are not on this machine
