@@ -16,7 +16,10 @@ from rote.cells import Cell, Recurrent, cells
 from rote.cells.arithmetic import Arithmetic, V
 from rote.models.sequence import SequenceModel
 
-CUT = ("min_gru", "min_lstm", "lru", "rg_lru", "s6 signed", "rwkv4", "mlstm", "block")
+CUT = (
+    "min_gru", "min_lstm", "lru", "rg_lru", "s6 signed", "rwkv4", "rwkv7", "linear_attention", "delta", "gated_delta",
+    "ssd", "mlstm", "block",
+)  # fmt: skip
 AT_ONCE = [kind for kind in KINDS if kind in CUT or not cells[kind.split()[0]].recurrent_matrix]
 INPUT, HIDDEN = 3, 4
 

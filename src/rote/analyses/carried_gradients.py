@@ -25,12 +25,10 @@ from rote.cells.carried import Carried, Earlier, paired, real
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-STEPS = 3  # for each unit of a cut, from which on its matrices cost less than the outputs they are for
+STEPS = 2  # for each unit of a cut, from which on its matrices cost less than they save
 NUMBERS = 2**25  # of such a matrix at all steps, at most
 
-# By place: derivatives [time, batch, unit, number] of what was made there; gradients [time, batch, row, number] of all
-# steps, or [row, batch, number] of each row's own step.
-ByPlace = dict[int, Tensor]
+ByPlace = dict[int, Tensor]  # gradients: of all steps [time, batch, row, number], or of one for each row
 
 
 class Marked(Plain):
@@ -54,6 +52,39 @@ class Marked(Plain):
         return self.places[-1]
 
 
+@dataclass(frozen=True)
+class Matrices:
+    """Derivatives of so many numbers at each step, of those from ``first`` on; the others are zero."""
+
+    values: Float[Tensor, "time batch unit number"] | Float[Tensor, "time batch 1 number"]
+    diagonal: bool  # the values are diagonals
+    first: int
+    size: int
+
+    @classmethod
+    def of(cls, found: Float[Tensor, "unit batch time number"]) -> Matrices:
+        """Without columns, and numbers beside the diagonal, that are zero at the last step and at all others."""
+        size, last = found.shape[-1], found[:, 0, -1]
+        there = last.any(0).nonzero()
+        first, end = (int(there[0]), int(there[-1]) + 1) if len(there) else (0, size)
+        square, shown = last[:, first:end], found[..., first:end]
+        diagonal = len(square) == end - first and torch.equal(square, square.diagonal().diag())
+        values = (shown.diagonal(dim1=0, dim2=-1)[None] if diagonal else shown).permute(2, 1, 0, 3).contiguous()
+        if (diagonal or end - first < size) and int(values.count_nonzero()) < int(found.count_nonzero()):
+            return cls(found.permute(2, 1, 0, 3).contiguous(), False, 0, size)
+        return cls(values, diagonal, first, size)
+
+    def times(self, gradients: Tensor, steps: slice | Tensor) -> Float[Tensor, "*lead row number"]:
+        """The gradients [*lead, row, unit] of these steps, through their matrices."""
+        values = self.values[steps]
+        return gradients * values if self.diagonal else gradients @ values
+
+    def padded(self, found: Tensor) -> Tensor:
+        """With the zeros of the other numbers."""
+        lacking = self.size - self.first - found.shape[-1]
+        return functional.pad(found, (self.first, lacking)) if self.first or lacking else found
+
+
 @dataclass
 class Block:
     """Gradients of some outputs on their way back: of all steps [time, batch, row, number] by place, and of one step
@@ -63,15 +94,25 @@ class Block:
     all: ByPlace = field(default_factory=dict)
     own: dict[tuple[int, int], Tensor] = field(default_factory=dict)
 
-    def add(self, place: int, found: Tensor) -> None:
-        self.all[place] = self.all[place].add_(found) if place in self.all else found
+    def add(self, place: int, given: Tensor, matrices: Matrices) -> None:
+        """Of all steps, from gradients of what depends on the place."""
+        found = matrices.times(given, slice(len(given)))
+        if place in self.all:
+            self.all[place][..., matrices.first : matrices.first + found.shape[-1]] += found
+        else:
+            self.all[place] = matrices.padded(found)
 
-    def add_own(self, place: int, ago: int, values: Tensor, matrices: Tensor | None = None) -> None:
-        """Of a step that is earlier by ``ago``, where there is one."""
-        values = values[max(0, ago - self.rows.start) :]
-        if matrices is not None:
-            values = _times(values[:, :, None], matrices[self._steps(ago)])[:, :, 0]
-        values = functional.pad(values, (0, 0, 0, 0, len(self.rows) - len(values), 0))
+    def add_own(self, place: int, values: Tensor) -> None:
+        """Of the step of each output."""
+        self._add_ago(place, 0, values)
+
+    def add_of_own(self, place: int, ago: int, values: Tensor, matrices: Matrices) -> None:
+        """Of a step that is earlier by ``ago``, where there is one, from gradients of what depends on the place."""
+        there = values[max(0, ago - self.rows.start) :, :, None]
+        found = matrices.padded(matrices.times(there, self._steps(ago))[:, :, 0])
+        self._add_ago(place, ago, functional.pad(found, (0, 0, 0, 0, len(self.rows) - len(found), 0)))
+
+    def _add_ago(self, place: int, ago: int, values: Tensor) -> None:
         self.own[place, ago] = self.own[place, ago] + values if (place, ago) in self.own else values
 
     def taken_own(self, place: int) -> dict[int, Tensor]:
@@ -96,28 +137,34 @@ class Block:
 
 @dataclass(frozen=True)
 class Link:
-    """An operation, and the matrices from what it gives back at each step to gradients of earlier places."""
+    """An operation, and by place the matrices from each part of what it gives back."""
 
     way: Carried | Readings
-    matrices: ByPlace
-    queries: ByPlace  # of what a memory is asked by
+    parts: list[dict[int, Matrices]]
+    queries: dict[int, Matrices]  # from what a memory is asked by
+
+    @property
+    def places(self) -> set[int]:
+        """To which gradients of all steps go."""
+        return {place for part in self.parts for place in part}
 
     def back(self, place: int, block: Block) -> None:
         """Gradients of ``place``, what was found, become those of what it was made from."""
         if isinstance(self.way, Earlier):
             for ago, values in block.taken_own(place).items():
-                for target, matrices in self.matrices.items():
-                    block.add_own(target, ago + 1, values, matrices)
+                for target, matrices in self.parts[0].items():
+                    block.add_of_own(target, ago + 1, values, matrices)
             if place not in block.all:
                 return
         if isinstance(self.way, Carried):
-            given = self.way.back(block.whole(place))
+            found = [self.way.back(block.whole(place))]
         else:
-            given, asked = _of_read(self.way, block.taken_own(place)[0], block.rows)
+            found, asked = _of_read(self.way, block.taken_own(place)[0], block.rows)
             for target, matrices in self.queries.items():
-                block.add_own(target, 0, asked, matrices)
-        for target, matrices in self.matrices.items():
-            block.add(target, _times(given, matrices[: len(given)]))
+                block.add_of_own(target, 0, asked, matrices)
+        for given, part in zip(found, self.parts, strict=True):
+            for target, matrices in part.items():
+                block.add(target, given, matrices)
 
 
 @dataclass(frozen=True)
@@ -125,24 +172,20 @@ class CutLayer:
     """A layer with the links between what goes from step to step in it, the latest first."""
 
     links: dict[int, Link]  # by place
-    top: ByPlace  # matrices from its outputs; for the last layer gradients of every output at its own step
+    top: dict[int, Matrices]  # from its outputs
+    own: ByPlace  # for the last layer instead: gradients of every output at its own step
 
     def back(self, above: Tensor | None, rows: range) -> Float[Tensor, "time batch row input"]:
         """Gradients of what the layer was given, by those of what it gave; None for the last layer."""
         block = Block(rows)
-        for place, values in self.top.items():
-            if above is None:
-                block.add_own(place, 0, values[rows.start : rows.stop])
-            else:
-                block.add(place, _times(above, values[: len(above)]))
+        for place, values in self.own.items():
+            block.add_own(place, values[rows.start : rows.stop])
+        for place, matrices in self.top.items():
+            assert above is not None
+            block.add(place, above, matrices)
         for place, link in self.links.items():
             link.back(place, block)
         return block.whole(0)
-
-
-def _times(values: Float[Tensor, "*lead row unit"], matrices: Tensor) -> Float[Tensor, "*lead row number"]:
-    """By matrices, or by their diagonals [*lead, 1, unit]."""
-    return values * matrices if matrices.shape[-2] == 1 != values.shape[-1] else values @ matrices
 
 
 def cut_layer(marked: Marked, top: Tensor, seeds: Float[Tensor, "time batch unit"] | None) -> CutLayer | None:
@@ -151,32 +194,36 @@ def cut_layer(marked: Marked, top: Tensor, seeds: Float[Tensor, "time batch unit
     places = marked.places
     if marked.unmarked or not top.requires_grad or not _worthwhile(marked, top):
         return None
+    top_matrices, own = dict[int, Matrices](), ByPlace()
     if seeds is None:
-        from_top = _matrices([top], [_ones(top)], places)
+        top_matrices = _matrices([top], [_ones(top)], places)
     else:
         found = torch.autograd.grad(top, places, seeds.transpose(0, 1), retain_graph=True, allow_unused=True)
-        from_top = {place: part.transpose(0, 1) for place, part in enumerate(found) if part is not None}
-    asked, links = set(from_top), dict[int, Link]()
+        own = {place: part.transpose(0, 1) for place, part in enumerate(found) if part is not None}
+    asked, links = top_matrices.keys() | own.keys(), dict[int, Link]()
     for place in reversed(range(1, len(places))):
         if place not in asked:
             continue
         way = marked.ways[place - 1]
-        if not isinstance(way, Carried) and (seeds is None or any(place in link.matrices for link in links.values())):
+        if not isinstance(way, Carried) and (seeds is None or any(place in link.places for link in links.values())):
             return None  # what was read is known for the step of each output only
         links[place] = _link(way, places)
-        asked |= links[place].matrices.keys() | links[place].queries.keys()
-    return CutLayer(links, from_top) if 0 in asked else None
+        asked |= links[place].places | links[place].queries.keys()
+    return CutLayer(links, top_matrices, own) if 0 in asked else None
 
 
 def _worthwhile(marked: Marked, top: Tensor) -> bool:
-    units = [_units(way) for way in marked.ways]
     batch, time, size = top.shape
-    most = max([size, *units])
-    return STEPS * most <= time and batch * time * most * max(value.shape[-1] for value in marked.places) <= NUMBERS
+    units = [size, *(_units(way) for way in marked.ways)]
+    numbers = batch * time * max(units) * max(value.shape[-1] for value in marked.places)
+    return max(units) * STEPS <= time and numbers <= NUMBERS
 
 
-def _units(way: Carried | Readings) -> int:
-    return way.given[-1].shape[-1] if isinstance(way, Carried) else sum(value.shape[-1] for value in _given(way))
+def _units(way: Carried | Readings) -> float:
+    """Of what is carried; the parts of a memory are simpler, and half as many count."""
+    if isinstance(way, Carried):
+        return way.given[-1].shape[-1]
+    return sum(value.shape[-1] for value in _given(way)) / 2
 
 
 def _link(way: Carried | Readings, places: Sequence[Tensor]) -> Link:
@@ -185,11 +232,10 @@ def _link(way: Carried | Readings, places: Sequence[Tensor]) -> Link:
         shared = way.shared(_ones(made_from[-1]))
         asked = [number for number, value in enumerate(made_from) if value.requires_grad]
         values, rows = ([some[number] for number in asked] for some in (made_from, shared))
-        return Link(way, _matrices(values, rows, places), {})
-    given = _given(way)
-    ones = _ones(torch.cat([value.detach() for value in given], -1)).split([value.shape[-1] for value in given], -1)
+        return Link(way, [_matrices(values, rows, places)], {})
+    parts = [_matrices([value], [_ones(value)], places) for value in _given(way)]
     queries = _matrices([way.queries], [_ones(way.queries)], places) if way.queries.requires_grad else {}
-    return Link(way, _matrices(given, ones, places), queries)
+    return Link(way, parts, queries)
 
 
 def _given(way: Readings) -> list[Tensor]:
@@ -202,23 +248,14 @@ def _ones(like: Float[Tensor, "batch time unit"]) -> Float[Tensor, "unit batch t
     return torch.eye(units, dtype=like.dtype, device=like.device)[:, None, None].expand(units, *like.shape)
 
 
-def _matrices(values: Sequence[Tensor], rows: Sequence[Tensor], places: Sequence[Tensor]) -> ByPlace:
+def _matrices(values: Sequence[Tensor], rows: Sequence[Tensor], places: Sequence[Tensor]) -> dict[int, Matrices]:
     """Derivatives of places at each step, from gradients [unit, batch, time, number] of values."""
     ones = [torch.ones_like(value) for value in values]
     found = torch.autograd.grad(values, places, ones, retain_graph=True, allow_unused=True)
     reached = [place for place, part in enumerate(found) if part is not None]
     asked = [places[place] for place in reached]
     made = pulled(values, rows, asked)
-    return {place: _simplest(part.permute(2, 1, 0, 3)) for place, part in zip(reached, made, strict=True)}
-
-
-def _simplest(matrices: Float[Tensor, "time batch unit number"]) -> Tensor:
-    """Their diagonals if there is nothing else in them."""
-    diagonals = matrices.diagonal(dim1=-2, dim2=-1)
-    square = matrices.shape[-2] == matrices.shape[-1]
-    if square and int(matrices.count_nonzero()) == int(diagonals.count_nonzero()):
-        return diagonals[..., None, :].contiguous()
-    return matrices.contiguous()
+    return {place: Matrices.of(part) for place, part in zip(reached, made, strict=True)}
 
 
 def pulled(values: Sequence[Tensor], rows: Sequence[Tensor], places: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -232,10 +269,10 @@ def pulled(values: Sequence[Tensor], rows: Sequence[Tensor], places: Sequence[Te
         return torch.func.vmap(one)(*rows)  # type: ignore[no-any-return]
 
 
-def _of_read(way: Readings, own: Tensor, rows: range) -> tuple[Tensor, Tensor]:
-    """Gradients of what a memory was made from, side by side, and of what each row asks it by."""
+def _of_read(way: Readings, own: Tensor, rows: range) -> tuple[list[Tensor], Tensor]:
+    """Gradients of what a memory was made from, and of what each row asks it by."""
     seen = {field.name: getattr(way, field.name) for field in fields(way)}  # type: ignore[arg-type]
     cut = {name: value[:, : rows.stop] for name, value in seen.items() if isinstance(value, Tensor)}
     parts, asked = replace(way, **cut).gradients(own, rows.start)  # type: ignore[type-var]
     kept = [part for part, value in zip(parts, way.given, strict=True) if value is not None and value.requires_grad]
-    return torch.cat(kept, -1).permute(2, 1, 0, 3), asked
+    return [part.permute(2, 1, 0, 3) for part in kept], asked

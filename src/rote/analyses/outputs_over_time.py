@@ -115,7 +115,7 @@ def _cut_layers(
     seeds: Float[Tensor, "time batch unit"],
 ) -> list[CutLayer] | None:
     """Every layer, if all of them are known to do each step by itself but for what is carried."""
-    if recurrent.directions > 1 or recurrent.cell(recurrent.layers - 1).direct_steps is not None:
+    if recurrent.directions > 1:
         return None
     layers = []
     for layer in range(recurrent.layers):
