@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STEPS = 2  # for each unit of a cut, from which on its matrices cost less than they save
 NUMBERS = 2**25  # of such a matrix at all steps, at most
 
-ByPlace = dict[int, Tensor]  # gradients: of all steps [time, batch, row, number], or of one for each row
+ByPlace = dict[int, Tensor]  # gradients: of all steps [time, batch, row, number], or of each output at its own step
 
 
 class Marked(Plain):

@@ -133,8 +133,9 @@ def _cut_layers(
 def _through_layers(
     layers: list[CutLayer], seeds: Float[Tensor, "time batch unit"], measure: Callable[[Tensor], Tensor]
 ) -> Float[Tensor, "batch time time"]:
-    time, batch, _ = seeds.shape
-    values, count = seeds.new_zeros(batch, time, time), max(2 * FEWEST, LANES // batch)
+    time, batch, size = seeds.shape
+    count = max(2 * FEWEST, min(LANES, 2 * NUMBERS // (time * size)) // batch)
+    values = seeds.new_zeros(batch, time, time)
     for first in range(0, time, count):
         rows, found = range(first, min(first + count, time)), None
         for layer in reversed(layers):

@@ -150,9 +150,8 @@ class Convolved(Carried):
 
 def _faded(gradients: Tensor, kept: Tensor) -> Tensor:
     """Of what was added at every step, if ``kept`` [batch, time, unit] of the value before goes on."""
-    steps = gradients.clone(memory_format=torch.contiguous_format).unbind()
-    left = kept.movedim(1, 0)[:, :, None].unbind()
+    found = gradients.clone(memory_format=torch.contiguous_format)
+    steps, left = found.unbind(), kept.movedim(1, 0)[:, :, None].unbind()
     for t in reversed(range(1, len(steps))):
         steps[t - 1].addcmul_(steps[t], left[t])
-    found: Tensor = steps[0]._base  # type: ignore[assignment]
     return found
