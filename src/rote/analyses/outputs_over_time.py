@@ -1,20 +1,21 @@
 """The gradient of every output with respect to every input, where layers are run over all of time at once.
 
 If all cells are linear in their states (``rote.cells.over_time``), a layer is some products over all steps and a scan.
-Its backward pass is then run for many outputs at a time: torch's vmap turns every operation of it into one on a block
-with a row for each output, and the products of factors that the scan needs are the same for all rows. No output
-depends on later inputs, so that a block of outputs goes back from its last one only.
+Where all that goes from step to step is known, the layers are cut there (``carried_gradients``). Else the backward pass
+is run for many outputs at a time: torch's vmap turns every operation of it into one on a block with a row for each
+output, and the products of factors that the scan needs are the same for all rows. No output depends on later inputs,
+so that a block of outputs goes back from its last one only.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from rote.analyses.carried_gradients import CutLayer, Marked, cut_layer, pulled
 from rote.cells import Cell, Plain, Recurrent, State
 from rote.cells.arithmetic import Readings
 from rote.cells.recurrent import read_over_time
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 NUMBERS = 2**20  # of a block of gradients, at the widest place between two layers
 THROUGH_MEMORY = 2 * NUMBERS  # the same where a memory needs fewer
 FEWEST = 8  # outputs in a block: each block needs a forward pass of its own
+LANES = 50  # outputs of all sequences in a block, where layers are cut: a step of these fits into the cache
 
 
 Pair = tuple[Tensor | None, Tensor]  # a value, and its gradients with a row for each output
@@ -83,6 +85,9 @@ def values_over_time(
     """``seeds``: the gradient of each output with respect to its own step of the top layer; ``measure``: one number
     [output, batch, time] for each gradient [output, batch, time, input] of the first steps."""
     time, batch, _ = seeds.shape
+    layers = _cut_layers(recurrent, vectors, initial, seeds)
+    if layers is not None:
+        return _through_layers(layers, seeds, measure)
     widest = max(recurrent.output_size, *(len(cell.input_matrix) for cell in recurrent.all_cells()))
     numbers = NUMBERS if recurrent.cell(recurrent.layers - 1).direct_steps is None else THROUGH_MEMORY
     count = max(FEWEST, numbers // (batch * time * widest))
@@ -100,6 +105,43 @@ def values_over_time(
             block[torch.arange(end - first), :, torch.arange(first, end)] = seeds[first:end]
             found = _pulled([(top, block)], given)
         values[:, first:end, :seen] = measure(found).transpose(0, 1)
+    return values
+
+
+def _cut_layers(
+    recurrent: Recurrent,
+    vectors: Float[Tensor, "batch time input"],
+    initial: list[State],
+    seeds: Float[Tensor, "time batch unit"],
+) -> list[CutLayer] | None:
+    """Every layer, if all of them are known to do each step by itself but for what is carried."""
+    if recurrent.directions > 1:
+        return None
+    layers = []
+    for layer in range(recurrent.layers):
+        marked = Marked(vectors.detach().requires_grad_())
+        with torch.enable_grad():
+            top = top_over_time(recurrent, marked.places[0], initial, None, range(layer, layer + 1), marked)
+            made = None if top is None else cut_layer(marked, top, seeds if layer == recurrent.layers - 1 else None)
+        if top is None or made is None:
+            return None
+        layers.append(made)
+        vectors = top
+    return layers
+
+
+def _through_layers(
+    layers: list[CutLayer], seeds: Float[Tensor, "time batch unit"], measure: Callable[[Tensor], Tensor]
+) -> Float[Tensor, "batch time time"]:
+    time, batch, size = seeds.shape
+    count = max(2 * FEWEST, min(LANES, 2 * NUMBERS // (time * size)) // batch)
+    values = seeds.new_zeros(batch, time, time)
+    for first in range(0, time, count):
+        rows, found = range(first, min(first + count, time)), None
+        for layer in reversed(layers):
+            found = layer.back(found, rows)
+        assert found is not None
+        values[:, first : rows.stop, : rows.stop] = measure(found.permute(2, 1, 0, 3)).transpose(0, 1)
     return values
 
 
@@ -143,13 +185,4 @@ def _through_memory(
 def _pulled(pairs: list[Pair], given: Tensor) -> Tensor:
     """Gradients of ``given`` from those of what depends on it, [row, *shape] each."""
     reached = [(value, rows) for value, rows in pairs if value is not None and value.requires_grad]
-    values = [value for value, _ in reached]
-
-    def one(*rows: Tensor) -> Tensor:
-        (gradient,) = torch.autograd.grad(values, given, rows, retain_graph=True)
-        return gradient
-
-    with warnings.catch_warnings():  # an operation that torch does row by row, as cummax, is slow, not wrong
-        warnings.filterwarnings("ignore", "There is a performance drop")
-        found: Tensor = torch.func.vmap(one)(*(rows for _, rows in reached))
-    return found
+    return pulled([value for value, _ in reached], [rows for _, rows in reached], [given])[0]

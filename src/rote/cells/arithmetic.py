@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from rote.errors import UsageError
+
+if TYPE_CHECKING:
+    from rote.cells.carried import Carried
 
 Function = Callable[..., Tensor]
 Norm = Literal["rms", "layer", "length"]
@@ -267,6 +270,8 @@ class Readings(Protocol):
 class Plain(Arithmetic[Tensor]):
     """Ordinary tensors. ``gates`` holds the gates of the last step."""
 
+    unmarked = False  # whether something may have gone from step to step without ``reading`` and ``carried``
+
     def __init__(self) -> None:
         self.gates: dict[str, Tensor] = {}
 
@@ -313,6 +318,10 @@ class Plain(Arithmetic[Tensor]):
 
     def reading(self, value: Tensor, readings: Readings) -> Tensor:
         """Mark what all steps at once have read of a memory, for gradients of many outputs."""
+        return value
+
+    def carried(self, value: Tensor, carried: Carried) -> Tensor:
+        """Mark what goes from step to step where all are run at once, for gradients of many outputs."""
         return value
 
 

@@ -37,6 +37,7 @@ class Block(Cell):
     """A layer around another cell: norm first, convolution, gate, residual sums and an MLP behind it."""
 
     row_groups = (1,)
+    alone = True
     weight_conv: Tensor
     bias_conv: Tensor
     weight_gate: Tensor

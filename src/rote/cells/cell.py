@@ -72,6 +72,7 @@ class Cell(nn.Module, ABC):
     whole_states: tuple[str, ...] = ()  # never taken apart: denominators, stabilizers
     start_values: Mapping[str, float] = {}  # of states that do not start from zero
     only_reads = True  # a step writes into no buffer: those may be pieces of large weights, and need no copy
+    alone: ClassVar[bool] = False  # ``over_time`` does each step by itself, but for the cells that it runs
     taken_whole: str = ""  # what no rule takes apart; the rule that takes everything apart is then refused
 
     __signature__: ClassVar[inspect.Signature]  # with the options of ``configure`` by name
@@ -87,6 +88,8 @@ class Cell(nn.Module, ABC):
         cls.__signature__ = inspect.Signature([*own, *options])
         if "step" in vars(cls) and "direct_steps" not in vars(cls):  # that of another step says nothing of this one
             cls.direct_steps = Cell.direct_steps  # type: ignore[method-assign]
+        if "over_time" in vars(cls) and "alone" not in vars(cls):
+            cls.alone = False
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ class _Back(torch.autograd.Function):
             torch.mul(back, kernels[0], out=read[:time])
             read[time:] = 0
             for place, kernel in enumerate(kernels[1:], start=1):
-                read[place : place + time] += back * kernel
+                read[place : place + time].addcmul_(back, kernel)
         return of_read[..., :early, :], of_read[..., early:, :]
 
     @staticmethod

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from rote.cells.arithmetic import Arithmetic, Arrangement, Function, Matrices, Plain, Readings, check_elementwise
+from rote.cells.carried import Convolved, Earlier, Largest, Scanned, Turned, delayed
 from rote.cells.cell import Cell
 from rote.cells.convolution import convolved
 from rote.cells.matrix_memory import write_over_time
@@ -83,7 +84,8 @@ class OverTime(Arithmetic[Series]):
 
     def _convolved(self, given: Tensor, chain: Sequence[int], weight: Tensor) -> Tensor:
         begin = torch.stack([self.starts[state] for state in reversed(chain)], -2)
-        return self._flat(convolved(begin, self.apart(given, begin[..., 0, :]), weight))
+        series = self.apart(given, begin[..., 0, :])
+        return self._flat(self.plain.carried(convolved(begin, series, weight), Convolved(series, weight)))
 
     def product(self, gate: Series, source: Series) -> Series:
         known, other = (gate, source) if gate.known else (source, gate)
@@ -172,16 +174,20 @@ class OverTime(Arithmetic[Series]):
         start = self.starts[state]
         if any(isinstance(part, Tensor) and part.shape[-1] != start.shape[-1] for part in (slope, offset)):
             return None
-        return self._flat(scan(self.by_time(slope, start), self.by_time(offset, start), start))
+        factors, values = self.by_time(slope, start), self.by_time(offset, start)
+        found = scan(factors, values, start)
+        return self._flat(self.plain.carried(found, Scanned(factors, values, start, found)))
 
     def solve_highest(self, value: Highest) -> Tensor:
         """m' = max(m + added, other), as the largest of all sums so far."""
         start = self.starts[value.state]
-        added = self.by_time(value.added, start).cumsum(-2)
         assert value.other is not None
-        sums = self.by_time(value.other, start) - added
+        added, other = self.by_time(value.added, start), self.by_time(value.other, start)
+        total = added.cumsum(-2)
+        sums = other - total
         largest = sums.gather(-2, sums.detach().cummax(-2).indices)  # cummax itself has no gradients of many rows
-        return self._flat(added + torch.maximum(start[..., None, :], largest))
+        found = total + torch.maximum(start[..., None, :], largest)
+        return self._flat(self.plain.carried(found, Largest(added, other, start, found)))
 
     def solve_turning(
         self, states: tuple[int, int], slope: Tensor, turn: Tensor, offsets: tuple[Number, Number]
@@ -191,13 +197,16 @@ class OverTime(Arithmetic[Series]):
         factors, values = (
             torch.complex(*(self.by_time(part, like) for part in pair)) for pair in ((slope, turn), offsets)
         )
-        found = scan(factors, values, torch.complex(*(self.starts[state] for state in states)))
+        start = torch.complex(*(self.starts[state] for state in states))
+        found = scan(factors, values, start)
+        found = self.plain.carried(found, Turned(factors, values, start, found))
         return [self._flat(found.real), self._flat(found.imag)]
 
     def earlier(self, state: int, series: Tensor) -> Tensor:
         """The values with which each step began."""
         start = self.starts[state]
-        return self._flat(torch.cat([start[..., None, :], self.by_time(series, start)[..., :-1, :]], -2))
+        values = self.by_time(series, start)
+        return self._flat(self.plain.carried(delayed(start, values), Earlier(values)))
 
     def by_time(self, number: Number, like: Tensor) -> Tensor:
         """[*lead, batch, time, unit]."""
@@ -255,6 +264,7 @@ def hidden_over_time(
     if projected.shape[-2] and projected.dtype in PRECISE:
         found = cell.over_time(a, projected, start, mask)
         if found is not None:
+            a.unmarked |= not cell.alone
             return found
     series = run_over_time(cell, a, projected, start)
     return None if series is None else ended(series, mask, start)
