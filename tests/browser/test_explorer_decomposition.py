@@ -126,3 +126,10 @@ def test_no_two_spans_are_called_alike_and_places_are_whole_numbers(explorer: Op
     assert "los␣" in called
     below = page.locator(".chart svg text[text-anchor='middle']").all_text_contents()
     assert [text for text in below if text.replace(".", "").isdigit()] == ["9", "10", "11", "12", "13"]
+
+
+@pytest.mark.parametrize("unit", ["words", "symbols"])
+def test_spans_that_differ_in_spaces_alone_have_names_of_their_own(unit: str, explorer: Opener) -> None:
+    page = opened(explorer, f"decomposition?text=the++++king+&unit={unit}&phrase=1-3")
+    called = [name for name in page.locator(".tree tbody th").all_inner_texts() if "k" in name]
+    assert len({*called}) == len(called) > 4
