@@ -21,7 +21,7 @@ help:
 	@echo "make check       only ruff, mypy and import-linter"
 	@echo "make docs        build the documentation (docs/_build/docs/index.html)"
 	@echo "make gallery     views of the explorer as pages for any static host (gallery/index.html)"
-	@echo "make picture     draw the moving picture of the README and the tutorials' pictures again"
+	@echo "make picture     make every picture of the README, the documents and the tutorials again"
 	@echo "make benchmarks  measure the speed figures"
 	@echo "make constraints take newer versions of everything, and note them in constraints.txt"
 	@echo "make clean       remove .venv and caches (never the run store)"
@@ -48,9 +48,10 @@ browser:
 gallery: $(TEST)
 	$(BIN)/python docs/gallery.py gallery
 
-picture: $(TEST)
+picture: $(TEST) browser
 	$(BIN)/python docs/moving_picture.py
 	$(BIN)/python docs/tutorial_pictures.py
+	$(BIN)/python docs/page_pictures.py
 
 docs: $(TEST)
 	$(BIN)/python docs/gallery.py docs/_gallery/gallery

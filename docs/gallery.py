@@ -21,7 +21,7 @@ from rote.store import Store, write_atomically
 
 PAGES = (  # file, view, title, what there is to see, its state
     ("connectivity", "connectivity", "What does a prediction rest on?",
-     "Three networks read the same paragraph; each character is shaded by how much it moves the prediction.", {}),
+     "Three networks read a paragraph, beside its article's own: each character is shaded by how much it counts.", {}),
     ("autocomplete", "autocomplete", "What does the network expect next?",
      "Suggestions after every letter, and what the gates did.", {"text": "parts of north af", "model": "gru"}),
     ("decomposition", "decomposition", "What does a phrase contribute?",

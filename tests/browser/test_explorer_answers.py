@@ -347,3 +347,19 @@ def test_headers_break_between_words_and_a_wide_table_fits_on_paper(explorer: Op
     assert page.locator(".comparison-panel table").evaluate("table => table.offsetWidth") > 718  # it scrolls
     page.emulate_media(media="print")
     assert page.locator(".comparison-panel table").evaluate("table => table.getBoundingClientRect().right") <= 718
+
+
+@pytest.mark.parametrize("view", ["connectivity?models=gru&", "decomposition?", "units?", "autocomplete?"])
+def test_what_is_shown_looks_old_from_the_first_key_on(view: str, explorer: Opener) -> None:
+    page = explorer.open(f"{view}text=the+united")
+    expect(page.locator(".glyph").first).to_be_visible()
+    typed = page.evaluate("""() => {
+        const field = document.querySelector("textarea");
+        field.value = "the king";
+        field.dispatchEvent(new Event("input"));
+        return getComputedStyle(document.querySelector(".answers")).pointerEvents;
+    }""")
+    assert typed == "none"
+    expect(page.locator(".typed")).to_have_count(0)
+    expect(page.locator(".glyphs").last).to_contain_text("king")
+    expect(page.locator(".answers").first).to_have_css("pointer-events", "auto")

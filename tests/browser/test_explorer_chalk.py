@@ -51,3 +51,15 @@ def test_a_written_page_works_without_a_server(opened: Callable[..., Watched], t
     x = Tensor(3.0, name="x")
     show(x * x + 2 * x).save(tmp_path / "graph.html")
     stepped_through(opened(tmp_path / "graph.html").page)
+
+
+def test_the_graph_is_dark_on_a_dark_page(explorer: Opener) -> None:
+    page = explorer.open("chalk?example=neuron&at=12", color_scheme="dark")
+    expect(page.locator(".chalk-graph")).to_be_visible()
+    filled = page.locator(".chalk-graph rect").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fill)")
+    filled.append(page.locator(".chalk-graph").evaluate("(one) => getComputedStyle(one).backgroundColor"))
+    darkness = [max(map(int, re.findall(r"\d+", color)[:3])) for color in filled]
+    assert len({*filled}) == 4  # paper, leaves, results and what is computed now
+    assert max(darkness) < 160
+    ink = page.locator(".chalk-graph text").first.evaluate("(one) => getComputedStyle(one).fill")
+    assert min(map(int, re.findall(r"\d+", ink)[:3])) > 200

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from explorer_server import Opener, assert_accessible
 from playwright.sync_api import Page, expect
+from text_models import WORDS, model_of
 
 import rote
 
@@ -126,3 +129,21 @@ def test_no_two_spans_are_called_alike_and_places_are_whole_numbers(explorer: Op
     assert "los␣" in called
     below = page.locator(".chart svg text[text-anchor='middle']").all_text_contents()
     assert [text for text in below if text.replace(".", "").isdigit()] == ["9", "10", "11", "12", "13"]
+
+
+@pytest.mark.parametrize("unit", ["words", "symbols"])
+def test_spans_that_differ_in_spaces_alone_have_names_of_their_own(unit: str, explorer: Opener) -> None:
+    page = opened(explorer, f"decomposition?text=the++++king+&unit={unit}&phrase=1-3")
+    called = [name for name in page.locator(".tree tbody th").all_inner_texts() if "k" in name]
+    assert len({*called}) == len(called) > 4
+
+
+def test_the_axis_of_a_model_of_words_counts_words(explorer: Opener) -> None:
+    shelf = explorer.server.workbench.catalog
+    key = shelf.add_model(model_of(len(WORDS)), WORDS, None, "Mine")
+    try:
+        for view, said in (("decomposition", "output (word)"), ("autocomplete", "word")):
+            page = explorer.open(f"{view}?model={key}&text=the+dogs+bark")
+            expect(page.locator(".chart svg text", has_text=re.compile(f"^{re.escape(said)}$"))).to_have_count(1)
+    finally:
+        del shelf._brought[key]

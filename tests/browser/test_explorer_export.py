@@ -75,7 +75,7 @@ def test_a_saved_view_says_what_needs_the_server(
     expect(page.locator(".claim").first).to_be_visible()
     offline = opened(saved(page, "Offline HTML", tmp_path)).page
     offline.get_by_label("Search").fill("grammar")  # works on what was saved
-    expect(offline.locator(".view-ledger > .filtered")).to_contain_text("Showing")
+    expect(offline.locator(".view-ledger .filtered")).to_contain_text("Showing")
     offline.get_by_label("Kind").select_option("audit")
     offline.locator(".claim summary").first.click()
     expect(offline.locator(".claim-body .evidence").first).to_be_visible()

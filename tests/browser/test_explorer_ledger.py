@@ -91,9 +91,10 @@ def test_a_count_filters_by_verdict_with_the_keyboard(lab: Opener) -> None:
     button.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".claim")).to_have_count(count)
-    expect(page.locator(".view-ledger > .filtered")).to_contain_text(f"Showing {count} of")
+    expect(page.locator(".view-ledger .filtered")).to_contain_text(f"Showing {count} of")
     page.get_by_label("Search").fill("zzzz")
     expect(page.get_by_role("heading", name="No claim fits")).to_be_visible()
+    expect(page.locator(".view-ledger .filtered")).to_have_text(re.compile(r"^Showing 0 of \d+ claims\.$"))
     page.get_by_role("button", name="Show all claims").click()
     expect(page.locator(".claim")).not_to_have_count(count)
 
@@ -124,8 +125,11 @@ def test_a_claim_shows_what_is_kept_beside_what_ran_here(lab: Opener) -> None:
 
 
 def test_the_runs_open_with_a_comparison_and_follow_those_that_are_going_on(lab: Opener) -> None:
-    page = lab.open("runs")
+    page = lab.open("runs?present=1", width=1024, height=768)
     expect(page.locator(".chart-line").first).to_be_visible()
+    expect(page.locator(".run-side")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollHeight") <= 768
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Clear the selection").click()
     expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
     going = Request("plane", 0, "going", {"model": {"hidden": 3}}, (0,), "quick")

@@ -21,6 +21,7 @@ SEEN = {
     "chalk?example=lstm&at=30": (".chalk-graph", 1),
     "lookup": ("table.steps", 3),
     "profiles?second=gru": (".share", 2),
+    "ledger?q=padding": (".claims-overview circle", 3),  # all of them, then claim by claim
 }
 
 

@@ -14,7 +14,8 @@ from playwright.sync_api import Page, expect
 
 from rote.analyses import trace
 from rote.explorer.recurrent_session import RecurrentSession
-from rote.explorer.recurrent_settings import Look, RecurrentSettings
+from rote.explorer.recurrent_settings import RecurrentSettings
+from rote.explorer.training_jobs import Look
 
 pytestmark = pytest.mark.browser
 SMALL = "recurrent?seeds=2&units=4&length=3"

@@ -18,7 +18,7 @@ LINKS = re.findall(r"\(http://127\.0\.0\.1:8765/#/([^)]+)\)", TEXT)
 # What must be seen of each view, beside the absence of a complaint.
 FIGURES = {
     "chalk": ".chalk-graph svg", "recurrent": ".panel.presented", "connectivity": ".text-row",
-    "units": ".panel.presented", "ledger": ".view details", "autocomplete": ".choice-word",
+    "units": ".panel.presented", "ledger": ".presented .claims-overview circle", "autocomplete": ".choice-word",
 }  # fmt: skip
 
 

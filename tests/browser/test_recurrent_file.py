@@ -16,7 +16,8 @@ from playwright.sync_api import Page, expect
 from watched_page import Watched
 
 from rote.explorer.recurrent_session import RecurrentSession
-from rote.explorer.recurrent_settings import Look, RecurrentSettings
+from rote.explorer.recurrent_settings import RecurrentSettings
+from rote.explorer.training_jobs import Look
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Watched]

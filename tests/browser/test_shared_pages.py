@@ -34,6 +34,11 @@ def test_every_page_of_the_gallery_opens_by_itself(opened: Open, tmp_path: Path)
         shown = opened(first.with_name(f"{file}.html")).page
         expect(shown.locator(SEEN[view]).first).to_be_visible()
         expect(shown.locator(".banner:visible")).to_have_count(0)
+        if view == "connectivity":  # it opens as the explorer does: each network beside the article's
+            expect(shown.locator(".suggestions:not(:empty)")).to_have_count(6)
+        if view == "decomposition":
+            expect(shown.locator(".phrase-name")).to_have_text("“los”")
+            expect(shown.locator(".tree")).to_be_visible()
     with pytest.raises(Exception, match="other files than a gallery"):
         write_gallery(tmp_path)
 

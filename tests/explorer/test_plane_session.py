@@ -14,6 +14,7 @@ from torch import nn
 from rote.analyses import information
 from rote.explorer.plane_session import SIDE, SLOPE_SIDE, PlaneSession
 from rote.explorer.plane_settings import COMBINATIONS, PlaneSettings
+from rote.explorer.training_jobs import Look
 from rote.studies.resistance.plane import PlaneRecipe
 from rote.tasks.plane import ChosenPlane, PlaneTask
 from rote.training import TrainingConfig
@@ -160,7 +161,7 @@ def test_the_same_history_gives_the_same_networks() -> None:
         session = PlaneSession(PlaneSettings(seeds=3))
         for updates in portions:
             session.advance(updates)
-            session.frame(1)
+            session.frame(Look(network=1))
         session.change(PlaneSettings(seeds=3, noise=0.3, learning_rate=0.05))
         session.advance(10)
         return session
@@ -172,7 +173,7 @@ def test_the_same_history_gives_the_same_networks() -> None:
 def test_networks_that_diverge_are_told_as_missing_not_as_a_number() -> None:
     session = PlaneSession(PlaneSettings(seeds=1, learning_rate=10, activation="linear", hidden=(16,) * 6))
     session.advance(100)
-    frame = session.frame(0)
+    frame = session.frame(Look())
     assert frame["train"] == [None]
     assert frame["loss"] == [[None] * 4]
     assert set(picture(frame, 1).flatten().tolist()) == {128}
@@ -180,7 +181,7 @@ def test_networks_that_diverge_are_told_as_missing_not_as_a_number() -> None:
 
 def test_units_are_pictures_of_what_they_compute() -> None:
     session = PlaneSession(PlaneSettings(seeds=2, hidden=(3, 2)))
-    network = session.frame(7)["network"]  # beyond the last: the last
+    network = session.frame(Look(network=7))["network"]  # beyond the last: the last
     assert network["place"] == 1
     assert [np.shape(weight) for weight in network["weights"]] == [(2, 3), (3, 2), (2, 2)]
     units = np.frombuffer(base64.b64decode(network["units"]), np.uint8).reshape(5, 16, 16)

@@ -15,7 +15,7 @@ from api_client import TestClient, bench_of, client_of
 from rote.explorer import Workbench, training_jobs
 from rote.explorer.plane_session import PlaneSession
 from rote.explorer.plane_settings import PlaneSettings
-from rote.explorer.training_jobs import jobs_of, lines
+from rote.explorer.training_jobs import Look, jobs_of, lines
 from rote.explorer.workbench import JOBS
 from rote.store import Store
 
@@ -55,9 +55,9 @@ def refused(client: TestClient, route: str, **body: Any) -> tuple[int, str]:
 
 
 def test_what_is_streamed_is_what_python_computes(client: TestClient) -> None:
-    started = post(client, "start", settings=SETTINGS, focus=1)
+    started = post(client, "start", settings=SETTINGS, look={"network": 1})
     session = PlaneSession(PlaneSettings(**SETTINGS))
-    assert started["frame"] == session.frame(1)
+    assert started["frame"] == session.frame(Look(network=1))
     assert started["points"] == session.points()
 
     answer = client.post("/api/playground/play", json={"job": started["job"], "updates": 3, "frames": 4})
@@ -87,7 +87,7 @@ def test_what_is_streamed_is_what_python_computes(client: TestClient) -> None:
         ({"settings": {"combinations": []}}, "settings.combinations"),
         ({"settings": {"learning_rate": "fast"}}, "settings.learning_rate"),
         ({"settings": {"optimizer": "adam"}}, "settings.optimizer"),
-        ({"focus": 8}, "focus"),
+        ({"look": {"network": 8}}, "look.network"),
     ],
 )
 def test_settings_out_of_bounds_say_which(client: TestClient, body: dict[str, Any], named: str) -> None:

@@ -17,8 +17,9 @@ from rote.cells import cells
 from rote.errors import UsageError
 from rote.explorer.recurrent_script import script_of
 from rote.explorer.recurrent_session import RecurrentSession
-from rote.explorer.recurrent_settings import Look, RecurrentSettings
+from rote.explorer.recurrent_settings import RecurrentSettings
 from rote.explorer.sequence_tasks import NOT_ASKED, TASKS, sequence_task
+from rote.explorer.training_jobs import Look
 
 SMALL = RecurrentSettings(task="parity", length=3, units=4, seeds=2)
 

@@ -1,4 +1,7 @@
 // A computation graph that is stepped through: forward each tensor gets its value, backward its gradient.
+const COLORS = { ink: "#111", edge: "#555", line: "#888", active: "#c25a07", now: "#ffd166", waiting: "#f4f4f4", leaf: "#e3eefb", result: "#fff4d6" };
+const color = (name) => `var(--chalk-${name}, ${COLORS[name]})`; // a page with a dark side sets these
+
 // player(steps) -> { element, svg(), go(step), state() }; steps as rote.chalk.steps gives them.
 export function player(steps, { at = 0, moved = () => {} } = {}) {
   const [WIDE, HIGH, RIGHT, DOWN, MARGIN] = [150, 58, 200, 78, 12];
@@ -26,11 +29,11 @@ export function player(steps, { at = 0, moved = () => {} } = {}) {
     const [a, b, c, d] = [x(from) + WIDE, y(row) + HIGH / 2, x(to), y(other) + HIGH / 2];
     return `M${a} ${b} C${(a + c) / 2} ${b} ${(a + c) / 2} ${d} ${c} ${d}`;
   };
-  const lines = links.map(([from, to]) => make("path", { d: curve(from, to), fill: "none", stroke: "#888" }));
-  const passing = through.map(([column, row]) => make("path", { d: `M${x(column)} ${y(row) + HIGH / 2} h${WIDE}`, fill: "none", stroke: "#888" }));
+  const lines = links.map(([from, to]) => make("path", { d: curve(from, to), fill: "none", stroke: color("line") }));
+  const passing = through.map(([column, row]) => make("path", { d: `M${x(column)} ${y(row) + HIGH / 2} h${WIDE}`, fill: "none", stroke: color("line") }));
   const boxes = nodes.map((node) => {
-    const rect = make("rect", { x: x(node.column), y: y(node.row), width: WIDE, height: HIGH, rx: 6, stroke: "#555" });
-    const texts = [0, 1, 2].map((line) => make("text", { x: x(node.column) + 8, y: y(node.row) + 17 + 17 * line, fill: "#111", "font-size": 12, "font-family": "sans-serif" }));
+    const rect = make("rect", { x: x(node.column), y: y(node.row), width: WIDE, height: HIGH, rx: 6, stroke: color("edge") });
+    const texts = [0, 1, 2].map((line) => make("text", { x: x(node.column) + 8, y: y(node.row) + 17 + 17 * line, fill: color("ink"), "font-size": 12, "font-family": "sans-serif" }));
     texts[0].textContent = node.name;
     texts[0].setAttribute("font-weight", 600);
     return { rect, texts, group: make("g", {}, make("title", {}), rect, ...texts) };
@@ -65,7 +68,7 @@ export function player(steps, { at = 0, moved = () => {} } = {}) {
     const { values, gradients, now } = state();
     boxes.forEach(({ rect, texts, group }, place) => {
       const there = place < values;
-      rect.setAttribute("fill", place === now ? "#ffd166" : !there ? "#f4f4f4" : nodes[place].leaf ? "#e3eefb" : "#fff4d6");
+      rect.setAttribute("fill", color(place === now ? "now" : !there ? "waiting" : nodes[place].leaf ? "leaf" : "result"));
       rect.setAttribute("stroke-width", place === now ? 3 : 1);
       texts[1].textContent = there ? `value ${short(nodes[place].value)}` : "";
       texts[2].textContent = gradients.has(place) ? `grad ${short(gradients.get(place))}` : "";
@@ -75,7 +78,7 @@ export function player(steps, { at = 0, moved = () => {} } = {}) {
     lines.forEach((line, index) => {
       const [, [column, row], parent] = links[index];
       const active = ends.has(parent) && nodes[now].column === column && nodes[now].row === row;
-      line.setAttribute("stroke", active ? "#c25a07" : "#888");
+      line.setAttribute("stroke", color(active ? "active" : "line"));
       line.setAttribute("stroke-width", active ? 3 : 1);
     });
     if (now !== null) { // what is computed stays in sight of a graph that is wider than its place

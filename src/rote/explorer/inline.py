@@ -142,7 +142,11 @@ def _connectivity(ask: Any, values: dict[str, str]) -> dict[str, str]:
     usable = _usable(ask)
     story = ask("GET", "/api/connectivity/walk")
     first = [model for model in usable if (model["kind"], model["group"]) == (usable[0]["kind"], usable[0]["group"])]
-    values = {"models": ",".join(model["key"] for model in first[:3]), **values}
+    shown = [model["key"] for model in first[:3]]
+    if "text" not in values and usable[0]["kind"] == "autocomplete":  # each beside the article's, as the view opens
+        own = {model["cell"]: model["key"] for model in story["stored"]}
+        shown = [key for model in first[:3] for key in (model["key"], own.get(model["cell"])) if key]
+    values = {"models": ",".join(shown), **values}
     if "text" not in values:
         values["text"] = story["text"] if usable[0]["kind"] == "autocomplete" else _example(ask, usable[0]["key"])
         values.setdefault("at", "106" if usable[0]["kind"] == "autocomplete" else "0")
@@ -179,9 +183,12 @@ def _decomposition(ask: Any, values: dict[str, str]) -> dict[str, str]:
     usable = _usable(ask)
     values = {"model": usable[0]["key"], **values}
     if "text" not in values:
-        known = usable[0]["kind"] == "autocomplete"
-        values["text"] = "a young age through advanced learning" if known else _example(ask, values["model"])
-        values.setdefault("phrase", "20-28" if known else "0-0")
+        if usable[0]["kind"] == "autocomplete":  # as the view opens
+            example = ask.only("GET", "/api/decomposition/example")
+            decisive = {"phrase": "-".join(map(str, example["phrase"])), "at": str(example["at"])}
+            values = {**({} if "phrase" in values else decisive), **values, "text": example["text"]}
+        else:
+            values["text"] = _example(ask, values["model"])
     values.setdefault("phrase", "0-0")
     rules = {name: values.get(name, default) for name, default in _FIRST["decomposition"].items()}
     word = {"word": values["word"]} if values.get("look") == "word" and values.get("word") else {}

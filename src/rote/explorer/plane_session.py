@@ -16,6 +16,7 @@ from torch import Tensor
 
 from rote.analyses.dependence import crossed
 from rote.explorer.plane_settings import COMBINATIONS, PlaneSettings
+from rote.explorer.training_jobs import Look
 from rote.models import MLPConfig, StackedMLP
 from rote.studies.resistance.plane_training import PlaneProgram
 from rote.training import TrainingConfig
@@ -95,9 +96,9 @@ class PlaneSession:
             if time.monotonic() > end:
                 break
 
-    def seen(self, focus: int | None = None) -> dict[str, Any]:
+    def seen(self, look: Look | None = None) -> dict[str, Any]:
         """All that the page shows: the frame, and points that were learned from."""
-        return {"frame": self.frame(focus), "points": self.points()}
+        return {"frame": self.frame(look), "points": self.points()}
 
     def points(self) -> list[dict[str, Any]]:
         """Of each network the first points that it learns from under the current settings."""
@@ -110,12 +111,12 @@ class PlaneSession:
         return found
 
     @torch.no_grad()
-    def frame(self, focus: int | None = None) -> dict[str, Any]:
+    def frame(self, look: Look | None = None) -> dict[str, Any]:
         """What is seen at this step, as plain data: a list with an entry for each network.
 
         image: probability of class 1 as bytes, finer near one half, where the boundary is: base64 of [network, X1, X2],
         lowest first. loss and accuracy: of each quadrant. train: the loss with the quadrants weighted as training shows
-        them. alone, given: bits; gradient: mean norm of d logits / d X_i. ``focus``: of this network also the weights,
+        them. alone, given: bits; gradient: mean norm of d logits / d X_i. ``look``: of its network also the weights,
         and the picture of each hidden unit.
         """
         logits = self.program.logits(_even(SIDE)).double()
@@ -134,8 +135,8 @@ class PlaneSession:
             "given": _plain(bits.given),
             "gradient": _plain(self._slopes()),
         }
-        if focus is not None:
-            frame["network"] = self._network(min(focus, self.settings.seeds - 1))
+        if look is not None:
+            frame["network"] = self._network(min(look.network, self.settings.seeds - 1))
         return frame
 
     def _shares(self) -> Tensor:

@@ -20,8 +20,9 @@ from torch.nn.functional import cross_entropy, one_hot
 from rote.analyses import gradient_flow, trace
 from rote.cells import Cell, Recurrent, cells, run_stacked, stack, stacked_linear, unstack
 from rote.explorer.plane_session import _bytes, _plain
-from rote.explorer.recurrent_settings import Look, RecurrentSettings
+from rote.explorer.recurrent_settings import RecurrentSettings
 from rote.explorer.sequence_tasks import NOT_ASKED, Items, SequenceTask, sequence_task
+from rote.explorer.training_jobs import Look
 from rote.models import SequenceModel
 from rote.models.initialization import drawn_from
 from rote.models.sequence import linear_of

@@ -31,13 +31,3 @@ class RecurrentSettings(Body):
 
     def same_networks(self, other: RecurrentSettings) -> bool:
         return self.model_copy(update={"learning_rate": other.learning_rate}) == other
-
-
-class Look(Body):
-    """What of a session is shown in detail."""
-
-    model_config = ConfigDict(frozen=True)
-
-    network: Annotated[int, Field(ge=0, le=5)] = 0
-    item: Annotated[int, Field(ge=0, le=399)] = 0  # known items first, then new ones
-    at: Annotated[int | None, Field(ge=0, le=99, description="the step of the loss; the last one that is asked")] = None

@@ -13,13 +13,14 @@ import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio.to_thread
+from pydantic import ConfigDict, Field
 
 from rote.errors import UnknownNameError
-from rote.explorer.messages import BusyError
+from rote.explorer.messages import Body, BusyError
 from rote.explorer.workbench import Workbench
 
 IDLE_SECONDS = 900.0  # after which a job that nobody asks for ends
@@ -29,9 +30,18 @@ TRAIN_SECONDS = 0.03  # of these for updates: a change must be seen within a ten
 STEP_SECONDS = 20.0  # for one request of many updates
 
 
+class Look(Body):
+    """What of a session is shown in detail. The plane has networks alone."""
+
+    model_config = ConfigDict(frozen=True)
+
+    network: Annotated[int, Field(ge=0, le=7)] = 0
+    item: Annotated[int, Field(ge=0, le=399)] = 0  # known items first, then new ones
+    at: Annotated[int | None, Field(ge=0, le=99, description="the step of the loss; the last one that is asked")] = None
+
+
 class Session(Protocol):
-    """Networks that learn a few updates at a time. What is looked at (``at``) and the settings are the session's own
-    kind; it alone reads them."""
+    """Networks that learn a few updates at a time. The settings are of the session's own kind; it alone reads them."""
 
     def advance(self, updates: int, seconds: float) -> None: ...
 
@@ -39,9 +49,9 @@ class Session(Protocol):
 
     def restart(self) -> None: ...
 
-    def frame(self, at: Any) -> dict[str, Any]: ...
+    def frame(self, look: Look | None) -> dict[str, Any]: ...
 
-    def seen(self, at: Any) -> dict[str, Any]: ...
+    def seen(self, look: Look | None) -> dict[str, Any]: ...
 
 
 S = TypeVar("S", bound=Session)
@@ -64,27 +74,27 @@ class Job(Generic[S]):
             self.used = time.monotonic()
             return question(self.session)
 
-    def step(self, updates: int, at: Any, seconds: float = STEP_SECONDS) -> dict[str, Any]:
+    def step(self, updates: int, look: Look | None, seconds: float = STEP_SECONDS) -> dict[str, Any]:
         def stepped(session: S) -> dict[str, Any]:
             session.advance(updates, seconds)
-            return session.frame(at)
+            return session.frame(look)
 
         return self.ask(stepped)
 
-    def change(self, settings: Any, at: Any) -> dict[str, Any]:
-        return self.ask(lambda session: {"restarted": session.change(settings), **session.seen(at)})
+    def change(self, settings: Any, look: Look | None) -> dict[str, Any]:
+        return self.ask(lambda session: {"restarted": session.change(settings), **session.seen(look)})
 
-    def reset(self, at: Any) -> dict[str, Any]:
+    def reset(self, look: Look | None) -> dict[str, Any]:
         def begun_again(session: S) -> dict[str, Any]:
             session.restart()
-            return session.seen(at)
+            return session.seen(look)
 
         return self.ask(begun_again)
 
-    def look(self, at: Any) -> dict[str, Any]:
-        return self.ask(lambda session: session.seen(at))
+    def look(self, look: Look | None) -> dict[str, Any]:
+        return self.ask(lambda session: session.seen(look))
 
-    async def play(self, updates: int, frames: int, at: Any) -> AsyncIterator[dict[str, Any]]:
+    async def play(self, updates: int, frames: int, look: Look | None) -> AsyncIterator[dict[str, Any]]:
         """Frames, a few updates apart, until so many were made, the job is paused, or another play begins."""
         self._plays += 1
         self.playing = mine = self._plays
@@ -92,7 +102,7 @@ class Job(Generic[S]):
             begun = time.monotonic()
             if self.ended or self.playing != mine:
                 return
-            yield await anyio.to_thread.run_sync(self.step, updates, at, TRAIN_SECONDS)
+            yield await anyio.to_thread.run_sync(self.step, updates, look, TRAIN_SECONDS)
             await asyncio.sleep(max(0.0, begun + FRAME_SECONDS - time.monotonic()))
         if self.playing == mine:
             self.playing = 0
@@ -165,11 +175,11 @@ def jobs_of(bench: Workbench) -> Jobs:
     return _OF.setdefault(bench, Jobs(bench))
 
 
-async def lines(bench: Workbench, job: Job[Any], updates: int, frames: int, at: Any) -> AsyncIterator[str]:
+async def lines(bench: Workbench, job: Job[Any], updates: int, frames: int, look: Look | None) -> AsyncIterator[str]:
     """The frames of a job that plays, as lines of JSON. A reader that goes away ends the job."""
     whole = False
     try:
-        async for frame in job.play(updates, frames, at):
+        async for frame in job.play(updates, frames, look):
             yield json.dumps(frame, allow_nan=False, separators=(",", ":")) + "\n"
             if bench.ending:
                 break

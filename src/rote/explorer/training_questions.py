@@ -35,7 +35,7 @@ def recurrent(ask: Any, values: Values) -> Values:
         "item": _whole(values, "item"),
         "at": None if not at else _whole(values, "at"),
     }
-    job = _trained(ask, "/api/recurrent", RecurrentSettings, values, {"look": look})
+    job = _trained(ask, "/api/recurrent", RecurrentSettings, values, look)
     ask.keep("/api/recurrent/whole", {}, ask.only("POST", "/api/recurrent/whole", {"job": job}))
     ask("GET", "/api/recurrent/tasks")
     ask.only("POST", "/api/recurrent/stop", {"job": job})
@@ -43,7 +43,7 @@ def recurrent(ask: Any, values: Values) -> Values:
 
 
 def playground(ask: Any, values: Values) -> Values:
-    job = _trained(ask, "/api/playground", PlaneSettings, values, {"focus": _whole(values, "network")})
+    job = _trained(ask, "/api/playground", PlaneSettings, values, {"network": _whole(values, "network")})
     ask.only("POST", "/api/playground/stop", {"job": job})
     return values
 
@@ -66,7 +66,7 @@ def profiles(ask: Any, values: Values) -> Values:
 
 def _trained(ask: Any, base: str, kind: type[Body], values: Values, look: dict[str, Any]) -> str:
     """A job that was trained up to the step; its frames are kept. The job is stopped by who asked for it."""
-    body = {"settings": _settings(kind, values).model_dump(mode="json"), **look}
+    body = {"settings": _settings(kind, values).model_dump(mode="json"), "look": look}
     first = ask.only("POST", f"{base}/start", body)
     until = _whole(values, "step")
     if until > STEPS:
@@ -74,7 +74,9 @@ def _trained(ask: Any, base: str, kind: type[Body], values: Values, look: dict[s
     frames, at = [first["frame"]], 0
     while at < until:
         updates = min(until - at, max(1, -(-at // 6)))
-        frames.append(ask.only("POST", f"{base}/step", {"job": first["job"], "updates": updates, **look})["frame"])
+        frames.append(
+            ask.only("POST", f"{base}/step", {"job": first["job"], "updates": updates, "look": look})["frame"]
+        )
         at = frames[-1]["step"]
     kept = {key: first[key] for key in ("task", "points") if key in first}
     ask.keep(f"{base}/past", {}, {"frames": frames[-FRAMES:], "changes": [], **kept})

@@ -17,11 +17,13 @@ export function named(symbol) {
   return symbol === " " ? "space" : symbol;
 }
 
-// Some symbols as text. A space before them is that between words, one behind them is shown.
-export function spelled(symbols, first, last) {
+// Some symbols as text. A space before them is that between words; every other one that a page would swallow is shown,
+// and of single symbols (exact) that one too.
+export function spelled(symbols, first, last, exact = false) {
   const letters = symbols.every((symbol) => symbol.length === 1);
   const text = symbols.slice(first, last + 1).join(letters ? "" : " ");
-  return text.trim() ? text.trimStart().replace(/\s+$/, "␣") : "space";
+  if (text === " ") return "space";
+  return (text.trim() && !exact ? text.replace(/^ /, "") : text).replace(/^ +| +$| (?= )/g, (spaces) => "␣".repeat(spaces.length));
 }
 
 export function glyphs({ label, multiple = false, onpoint, onpress, onleave, onkey, ondrag }) {

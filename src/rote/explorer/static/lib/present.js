@@ -2,13 +2,14 @@
 // present=1, 2, ...: the figure that is shown, of a view that has several.
 import { fill, h } from "./dom.js";
 
+const FIGURE = ":is(.panel, .claims-head, .claim)"; // of the ledger each claim is one
 const ALONE = ".text-rows, .chalk-graph"; // the figure of a view without panels
 const [LEAST, MOST, BELOW] = [0.4, 2, 36]; // of the zoom; pixels for the buttons below
 
 const presenting = () => Number(document.documentElement.dataset.present || 0);
 
 function figures() {
-  const all = [...document.querySelectorAll("#view .panel")].filter((panel) => !panel.parentElement.closest(".panel") && !panel.hidden);
+  const all = [...document.querySelectorAll(`#view ${FIGURE}`)].filter((panel) => !panel.parentElement.closest(FIGURE) && !panel.hidden);
   return all.length ? all : [...document.querySelectorAll("#view .view")].slice(0, 1);
 }
 
@@ -18,8 +19,8 @@ function arrange() {
   const number = presenting();
   const all = figures();
   const chosen = all[Math.min(number, all.length) - 1];
-  for (const panel of document.querySelectorAll("#view .panel")) panel.classList.toggle("presented", panel === chosen);
-  for (const panel of document.querySelectorAll(`#view :is(.panel, ${ALONE})`)) panel.style.removeProperty("zoom");
+  for (const panel of document.querySelectorAll(`#view ${FIGURE}`)) panel.classList.toggle("presented", panel === chosen);
+  for (const panel of document.querySelectorAll(`#view :is(${FIGURE}, ${ALONE})`)) panel.style.removeProperty("zoom");
   fitted = number ? figureOf(chosen) : null;
   if (!fitted) return;
   const fits = (zoom) => {
@@ -34,7 +35,7 @@ function arrange() {
   fits(low);
 }
 
-const figureOf = (chosen) => (chosen?.matches(".panel") ? chosen : document.querySelector(`#view :is(${ALONE})`));
+const figureOf = (chosen) => (chosen?.matches(FIGURE) ? chosen : document.querySelector(`#view :is(${ALONE})`));
 const roomLeft = () => innerHeight - BELOW - (document.getElementById("view").getBoundingClientRect().bottom + scrollY);
 
 let waiting = 0;
@@ -47,7 +48,7 @@ function arrangeSoon() {
 
 // What arrives later is another figure, or makes it too large.
 const watch = new ResizeObserver(() => {
-  const shown = document.querySelector("#view .panel.presented");
+  const shown = document.querySelector("#view .presented");
   if ((fitted && roomLeft() < -4 && fitted.style.zoom !== LEAST.toFixed(3)) || !fitted?.isConnected || (shown ?? fitted) !== fitted) arrangeSoon();
 });
 

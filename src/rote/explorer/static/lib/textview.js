@@ -24,17 +24,23 @@ export function textField({ label, value, wait, onchange, rows = 3, characters =
     counter.textContent = `${size}${characters() ? ` of ${LIMIT}` : ""} characters${over ? `: too long by ${size - LIMIT}` : ""}`;
     counter.classList.toggle("over", over);
   };
-  const later = debounce(() => onchange(area.value), wait);
+  const typed = (on) => area.closest(".view")?.classList.toggle("typed", on); // what is shown is of the text before
+  const take = () => {
+    typed(false);
+    onchange(area.value);
+  };
+  const later = debounce(take, wait);
   area.addEventListener("input", () => {
     if (/[\r\n]/.test(area.value)) area.value = area.value.replace(/[\r\n]+/g, " "); // pasted lines
     count();
+    typed(true);
     later();
   });
   area.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     later.cancel();
-    onchange(area.value);
+    take();
   });
   count();
   return {
@@ -42,6 +48,7 @@ export function textField({ label, value, wait, onchange, rows = 3, characters =
     area,
     set(text) {
       later.cancel();
+      typed(false);
       area.disabled = false;
       area.value = text;
       count();

@@ -5,7 +5,7 @@ import { gone } from "./api.js";
 // of it; decode(frame): make a frame ready to be drawn; shown(): there is another frame; told(): playing began or ended;
 // remember(): write the address; spoken(): the state in words; waits(on): what is shown is older than what was asked for.
 export function training(BASE, context, settings, open, past, { looking, decode, shown, told, remember, spoken, waits }) {
-  const post = (route, body) => context.api.post(`${BASE}/${route}`, { ...looking(), ...body });
+  const post = (route, body) => context.api.post(`${BASE}/${route}`, { look: looking(), ...body });
 
   // New networks; up to a step in portions that grow, so that the curves have a past.
   async function begin(until = 0) {
@@ -85,7 +85,7 @@ export function training(BASE, context, settings, open, past, { looking, decode,
       if (!open.job) await begin();
       open.playing = true;
       told();
-      for await (const frame of context.api.stream(`${BASE}/play`, { job: open.job, updates: open.speed, ...looking() })) {
+      for await (const frame of context.api.stream(`${BASE}/play`, { job: open.job, updates: open.speed, look: looking() })) {
         if (open.gone) break;
         if (mine === open.plays) take({ frame }); // else the server is about to end this stream: to cut it off would end the job
       }

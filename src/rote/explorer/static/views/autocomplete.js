@@ -54,8 +54,8 @@ export const view = {
       },
     });
     const map = heat({
-      label: "Activity of the cells: units down, characters across",
-      hint: "Units down, characters across. Click a unit (or press Enter on it) to shade the text with it.",
+      label: "Activity of the cells: units down, the text across",
+      hint: "Units down, the text across. Click a unit (or press Enter on it) to shade the text with it.",
       read: (row, column) => `unit ${order[row]} at character ${column + 1} “${named(activity.symbols[column])}”: ${number(activity.columns[column][order[row]])}`,
       onpick: (row) => chooseUnit(order[row] === unit ? null : order[row]),
       cell: 20,
@@ -176,7 +176,7 @@ export const view = {
         field("State or gate", select(names, series, (value) => { series = value; unit = null; changed(); })),
         field("Units", select([["", "that change most, in that order"], ["all", "all, by number"]], every ? "all" : "", (value) => { every = value === "all"; remember(); drawActivity(); })),
       );
-      gates.update(answer.gates);
+      gates.update(answer.gates, unitOf(shelf, model));
     }
 
     function drawActivity() {

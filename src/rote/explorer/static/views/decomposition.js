@@ -164,7 +164,7 @@ export const view = {
       legend = { signed: true, low: number(-large()), high: number(large()), measure: "logit that the phrase contributes, at each later output" };
       bar.update(legend);
       const series = [["the phrase", answer.phrase], ["the rest", answer.rest]].map(([name, values]) => ({ name, points: answer.steps.map((place, index) => [place + 1, values[index]]) }));
-      chart.update({ series });
+      chart.update({ series, x: { label: `output (${unitOf(shelf, shownModel())})` } });
       error.classList.toggle("doubtful", answer.error > LARGE || Boolean(answer.warning));
       error.textContent = `Error of the parts: ${number(answer.error)} of the largest. Largest part: ${number(answer.growth)} times the state. ${doubts(answer)}`;
       tell(null);
@@ -241,7 +241,7 @@ export const view = {
     const bar = colorBar();
     const facts = h("dl", { class: "facts-line" });
     const error = h("p", { class: "method-error" });
-    const chart = lineChart({ series: [], x: { label: "output (character)" }, y: { label: "logit" }, height: 220 });
+    const chart = lineChart({ series: [], x: { label: "output" }, y: { label: "logit" }, height: 220 });
     fill(
       root,
       h("p", { class: "lead-in" }, "The state of a network is split in two: what comes from a phrase, and the rest. Drag over a phrase, or hold Shift and use the arrow keys; then choose a later character to see what the phrase contributes to the prediction there."),

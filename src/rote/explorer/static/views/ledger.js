@@ -6,6 +6,7 @@ import { overview, sources } from "./ledger/overview.js";
 
 const STATUSES = [["", "Any"], ["confirmatory", "confirmatory"], ["exploratory", "exploratory"]];
 const KINDS = { asserted: "asserted", cited: "in a cited work", implied: "implied", ours: "ours", identity: "identities", audit: "audits" };
+const PRESENTED = 940; // pixels of the overview's lines in presenter mode
 const FILTERS = ["outcome", "source", "kind", "status", "q"];
 
 // The first published number beside ours where there is one, else what the source says.
@@ -112,7 +113,9 @@ export const view = {
       return box;
     }
 
-    const drawOverview = () => fill(all, overview(matching(), answer, Math.max(200, all.clientWidth), show));
+    // In presenter mode the picture is scaled to its room, so that it keeps its lines.
+    const room = () => (document.documentElement.classList.contains("presenting") ? PRESENTED : Math.max(200, all.clientWidth));
+    const drawOverview = () => fill(all, overview(matching(), answer, room(), show));
     const resized = new ResizeObserver(() => answer && drawOverview());
     resized.observe(all);
 
@@ -122,7 +125,7 @@ export const view = {
       drawOverview();
       const tallied = found.filter((claim) => claim.tallied).length;
       const counted = tallied === found.length ? "all of the tally" : `${tallied} of the tally, the others are ours, identities or audits`;
-      said.textContent = `${found.length === answer.claims.length ? `${found.length} claims` : `Showing ${found.length} of ${answer.claims.length} claims`}: ${counted}.`;
+      said.textContent = `${found.length === answer.claims.length ? `${found.length} claims` : `Showing ${found.length} of ${answer.claims.length} claims`}${found.length ? `: ${counted}` : ""}.`;
       const groups = sources(found).map((name) => {
         const source = answer.sources.find((candidate) => candidate.name === name);
         return h("section", { class: "source-group", "aria-label": `Source ${name}` }, h("h2", {}, source ? source.title : name), found.filter((claim) => claim.source === name).map(item));
@@ -142,11 +145,11 @@ export const view = {
       }
       context.clear();
       fill(lead, answer.summary);
-      fill(root, lead, h("p", { class: "hint" }, answer.multiplicity), answer.empty && h(
+      fill(root, h("section", { class: "claims-head", "aria-label": "All claims" }, lead, h("p", { class: "hint" }, answer.multiplicity), answer.empty && h(
         "div", { class: "empty" }, h("h2", {}, "Nothing has been run here yet"),
         h("p", {}, `The store ${answer.store} holds no finished study: the verdicts below are from results that come with Rote. Run everything at a small scale, or one study:`),
         h("pre", {}, h("code", {}, "rote reproduce\nrote run plane")),
-      ), all, counts, controls, said, list);
+      ), all, counts, controls, said), list);
       drawControls();
       draw();
     }

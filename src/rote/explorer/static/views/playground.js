@@ -29,7 +29,7 @@ export const view = {
     const unseen = () => ORDER.filter((name) => !settings.combinations.includes(name));
 
     const { begin, recall, change, play, pause, playAnew, step, reset, leave, lookAgain } = training(BASE, context, settings, open, past, {
-      looking: () => ({ focus: open.focus }), decode: (frame) => { frame.field = bytes(frame.image); }, shown: paint, told: transport, remember, spoken, waits,
+      looking: () => ({ network: open.focus }), decode: (frame) => { frame.field = bytes(frame.image); }, shown: paint, told: transport, remember, spoken, waits,
     });
     const focusOn = (place) => {
       if (place === open.focus) return null;

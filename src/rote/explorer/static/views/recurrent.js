@@ -26,7 +26,7 @@ export const view = {
     const seen = () => (open.back === null ? open.frame : past.frames[Math.min(open.back, past.frames.length - 1)]);
 
     const { begin, recall, change, play, pause, playAnew, step, reset, leave, lookAgain, ask } = training(BASE, context, settings, open, past, {
-      looking: () => ({ look }), decode() {}, shown: paint, told: () => transport.tell(open.playing), remember, spoken, waits: (on) => [cards, bench].forEach((part) => part.setAttribute("aria-busy", on)),
+      looking: () => look, decode() {}, shown: paint, told: () => transport.tell(open.playing), remember, spoken, waits: (on) => [cards, bench].forEach((part) => part.setAttribute("aria-busy", on)),
     });
     const transport = transportOf({ reset, back, step, toggle: () => (open.playing ? pause() : play()) });
     const curves = curvesOf(past);

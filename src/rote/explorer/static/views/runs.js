@@ -246,7 +246,7 @@ export const view = {
         return;
       }
       chosen.runs = chosen.runs.filter((id) => answer.runs.some((run) => run.id === id));
-      if (!Object.keys(begin).length) chosen.runs = worthSeeing(matching(), MOST);
+      if (!Object.keys(chosen).some((name) => begin[name])) chosen.runs = worthSeeing(matching(), MOST);
       fill(root, h("p", { class: "hint" }, `Store: ${answer.store}`), h("div", { class: "side-by-side" }, h("div", { class: "run-side" }, filters, said, table), comparison));
       drawFilters();
       drawList();

@@ -20,17 +20,17 @@ export function moving(columns) {
   return told.sort((a, b) => b.range - a.range).slice(0, SHOWN).sort((a, b) => a.when - b.when || b.range - a.range).map(({ unit }) => unit);
 }
 
-// update(gates): { name: [mean of the units at each step] }, as the server answers.
+// update(gates, unit): { name: [mean of the units at each step] }, as the server answers; what a step reads.
 export function gateLines() {
-  const chart = lineChart({ series: [], x: { label: "character" }, y: { label: "mean of the units" }, height: 200 });
+  const chart = lineChart({ series: [], x: { label: "" }, y: { label: "mean of the units" }, height: 200 });
   const element = h("div", { class: "gate-lines", hidden: true }, h("p", { class: "hint" }, "The gates of this layer, each the mean of its units:"), chart.element);
   return {
     element,
     destroy: chart.destroy,
-    update(gates) {
+    update(gates, unit) {
       const series = Object.entries(gates).map(([name, means]) => ({ name: name.replace(/_/g, " "), points: means.map((value, step) => [step + 1, value]) }));
       element.hidden = !series.length;
-      chart.update({ series });
+      chart.update({ series, x: { label: unit } });
     },
   };
 }

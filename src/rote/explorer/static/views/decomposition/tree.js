@@ -40,7 +40,8 @@ export function spanTree(context, { root, choose, doubts }) {
     state.textContent = "";
   });
 
-  const spell = (first, last) => spelled(tree.symbols, first, last);
+  const single = () => tree.units.every(([first, last]) => first === last); // units are symbols, not words
+  const spell = (first, last) => spelled(tree.symbols, first, last, single());
   const place = (first, length) => (first * (2 * tree.units.length - first + 1)) / 2 + length;
   const ofCell = (row, column) => {
     const count = tree.units.length;
