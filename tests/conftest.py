@@ -1,5 +1,5 @@
-"""For all tests: shapes and figures are checked, hypothesis draws the same examples in every run, no disk is waited for,
-and Ctrl-C counts."""
+"""For all tests: shapes and figures are checked, hypothesis draws the same examples in every run, no disk is waited
+for, and Ctrl-C counts."""
 
 import contextlib
 import functools
