@@ -21,10 +21,10 @@ sys.path.append(str(Path(__file__).parents[1] / "explorer"))  # and the small te
 
 
 PATIENCE = 60_000  # milliseconds; a busy machine draws slowly
-# The pages of the address bar, which Chromium opens with each window: they take longer than ours. The others are what
-# Playwright switches off, whose list this one replaces.
+# The pages of the address bar, which Chromium opens with each window, and the process that it starts for a next page:
+# they take longer than ours. The others are what Playwright switches off, whose list this one replaces.
 UNUSED = (
-    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,"
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,SpareRendererForSitePerProcess,"
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch"

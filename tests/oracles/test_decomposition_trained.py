@@ -25,7 +25,7 @@ TEXT = (
     "war the city became the home of writers from all over the world who met in its streets and wrote about its people "
     "and about the time before the great war when the old order of the continent seemed to be made to last for ever"
 )
-TIME = 100
+TIME = 64
 SENSITIVE = {"lstm": 50.0}  # its run on inputs of zero, the reference, and parts of its gates carry rounding on as far
 
 
