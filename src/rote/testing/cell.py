@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from rote.analyses import decompose, trace
 from rote.analyses.adjoint import write
@@ -19,6 +19,8 @@ from rote.testing.untouched import untouched
 CellFactory = Callable[[int, int], Cell]
 LENGTHS = (4, 1, 3)
 TIGHT = 1e-12
+LARGE = 10  # for a state; weights are drawn from numbers near 1
+TRIES = 30  # to make weights smaller; a state may be large by itself
 
 
 def check_cell(cell_factory: CellFactory, *, input_size: int = 3, hidden_size: int = 4, seed: int = 0) -> None:
@@ -32,9 +34,9 @@ def check_cell(cell_factory: CellFactory, *, input_size: int = 3, hidden_size: i
     )
     cell = made.double()
     models = [_model(cell_factory, input_size, hidden_size, *shape) for shape in ((1, 1), (2, 1), (2, 2))]
-    for module in (cell, *models):
-        _spread(module, generator)
     inputs = torch.randn(len(LENGTHS), max(LENGTHS), input_size, dtype=torch.float64, generator=generator)
+    for model in (SequenceModel(Recurrent([cell])), *models):
+        _spread(model, inputs, generator)
     with untouched(cell, *models):
         with torch.no_grad():
             _states_and_gates(cell, inputs)
@@ -53,11 +55,23 @@ def _model(factory: CellFactory, input_size: int, hidden_size: int, layers: int,
     return SequenceModel(Recurrent(made, bidirectional=directions == 2).double())
 
 
-def _spread(module: nn.Module, generator: torch.Generator) -> None:
-    """Weights large enough for the nonlinearities to matter."""
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.copy_(0.8 * torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator))
+@torch.no_grad()
+def _spread(model: SequenceModel, inputs: Tensor, generator: torch.Generator) -> None:
+    """Weights large enough for the nonlinearities to matter. Smaller ones where nothing bounds the states, which then
+    would be so large that their rounding hides what is compared."""
+    for parameter in model.parameters():
+        parameter.copy_(0.8 * torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator))
+    for _ in range(TRIES):
+        if _largest_state(model, inputs) <= LARGE:
+            break
+        for parameter in model.parameters():
+            parameter.mul_(0.9)
+
+
+def _largest_state(model: SequenceModel, inputs: Tensor) -> float:
+    whole = {name for cell in model.recurrent.all_cells() for name in cell.whole_states}
+    layers = trace(model, inputs).states.values()
+    return max(float(value.abs().max()) for layer in layers for name, value in layer.items() if name not in whole)
 
 
 def _states_and_gates(cell: Cell, inputs: Tensor) -> None:
