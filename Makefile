@@ -12,6 +12,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -
 export PYTHONDONTWRITEBYTECODE :=
 CORE := .venv/.core-installed
 TEST := .venv/.test-installed
+COMPILED := .venv/.compiled
 
 .PHONY: reproduce test check tests browser gallery picture docs benchmarks constraints clean help
 
@@ -39,7 +40,7 @@ check: $(TEST)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-tests: $(TEST) browser
+tests: $(COMPILED) browser
 	$(BIN)/pytest -n 3
 
 browser:
@@ -74,6 +75,11 @@ $(CORE): pyproject.toml constraints.txt | $(BIN)/python
 $(TEST): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[test]'
 	@touch $@ $(CORE)
+
+# What tests import is compiled by one process, beside the checks, and not by three at the same time.
+$(COMPILED): $(TEST)
+	@$(BIN)/pytest --collect-only --quiet > $@.log || { cat $@.log >&2; exit 1; }
+	@touch $@
 
 # Newer versions, where pyproject.toml admits them: take the tests again before this is committed.
 constraints: | $(BIN)/python

@@ -121,4 +121,5 @@ def test_the_reference_has_every_function_with_its_example(site: Path) -> None:
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=[page.stem for page in WITH_CODE])
 def test_the_code_of_the_guide_runs_and_prints_what_it_says(page: Path) -> None:
+    """Where what is kept has changed: `python tests/cli/run_markdown.py --write docs/guide/examine.md`."""
     assert run_markdown.run(page) == []

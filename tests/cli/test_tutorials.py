@@ -73,10 +73,3 @@ def test_what_is_wrong_is_mended_and_nothing_else(tmp_path: Path) -> None:
     mended = wrong.replace("2", "3")
     assert page.read_text() == f"{mended}so\n{right}{mended}"
     assert run_markdown.run(page) == []
-
-
-def test_the_guide_on_examinations_says_what_its_code_prints(tmp_path: Path) -> None:
-    """Of the profiles that are kept. Run `python tests/cli/run_markdown.py --write docs/guide/examine.md` when they
-    have changed."""
-    answer = script(RUNNER, run_markdown.__file__, ROOT / "docs" / "guide" / "examine.md", cwd=tmp_path)
-    assert answer.code == 0, f"{answer.out}\n{answer.err}"

@@ -19,6 +19,7 @@ from rote.testing.untouched import untouched
 CellFactory = Callable[[int, int], Cell]
 LENGTHS = (4, 1, 3)
 TIGHT = 1e-12
+STEP = 1e-7  # of finite differences: small, since a norm of something small is steep
 LARGE = 10  # for a state; weights are drawn from numbers near 1
 TRIES = 30  # to make weights smaller; a state may be large by itself
 
@@ -145,10 +146,10 @@ def _gradients(cell: Cell, inputs: Tensor, generator: torch.Generator) -> None:
         sides = []
         with torch.no_grad():
             for sign in (1, -1):
-                values[index].copy_(start[index] + sign * 1e-6 * direction)
+                values[index].copy_(start[index] + sign * STEP * direction)
                 sides.append(loss())
             values[index].copy_(start[index])
-        numeric, exact = (sides[0] - sides[1]) / 2e-6, (gradient * direction).sum()
+        numeric, exact = (sides[0] - sides[1]) / (2 * STEP), (gradient * direction).sum()
         assert abs(float(numeric - exact)) <= 1e-5 * (1 + abs(float(exact))), (
             f"The gradient of {name!r} is {float(exact):.8g}, by finite differences {float(numeric):.8g}."
         )
