@@ -1,9 +1,11 @@
 """The profiles that come with Rote: known architectures at the standard budget, five seeds.
 
     python benchmarks/profiles.py [NAME ...]
+    python benchmarks/profiles.py --again [NAME ...]
 
 Writes src/rote/data/profiles/NAME.json for each and the README's picture, and prints a table of all. What was trained
-before, in the store ``rote-profiles``, is not trained again.
+before, in the store ``rote-profiles``, is not trained again. With --again the ones that are quickest to train, or the
+named ones, are examined on five other seeds, for src/rote/data/again: do two examinations agree?
 
 The numbers of the guide are those of all profiles; afterwards they are written anew by
 
@@ -20,7 +22,8 @@ from rich.console import Console
 
 import rote
 from rote.commands.examining import show_profile
-from rote.examination.references import FOLDER, kept_profile, kept_profiles
+from rote.examination.profile import Profile
+from rote.examination.references import AGAIN, FOLDER, kept_profile, kept_profiles
 from rote.figures.export import export
 from rote.laboratory.progress import Display
 
@@ -29,16 +32,25 @@ NAMES = (
     "lstm", "gru", "elman", "nested_lstm", "transformer", "min_gru", "s6", "ssd", "mlstm", "gated_delta", "ngram",
     "rote",
 )  # fmt: skip
+QUICKEST = ("elman", "min_gru", "lstm", "gru", "transformer", "s6", "ngram", "rote")
+SEEDS = 5
+LONG = ("curve", "examples")  # what a profile shows of a training, beside its numbers
 
 
-def main(names: list[str]) -> None:
-    console = Console(stderr=True)
-    FOLDER.mkdir(exist_ok=True)
-    for name in names or NAMES:
+def main(words: list[str]) -> None:
+    names, again = [word for word in words if word != "--again"], "--again" in words
+    console, folder = Console(stderr=True), AGAIN if again else FOLDER
+    folder.mkdir(exist_ok=True)
+    for name in names or (QUICKEST if again else NAMES):
         with Display(console) as display:
-            profile = rote.examine(name, minutes=600, seeds=5, against=(), store="rote-profiles", display=display)
-        profile.save(FOLDER / f"{name}.json")
+            profile = rote.examine(
+                name, minutes=600, seeds=SEEDS, first_seed=SEEDS if again else 0, against=(), store="rote-profiles",
+                display=display,
+            )  # fmt: skip
+        (numbers_of(profile) if again else profile).save(folder / f"{name}.json")
         show_profile(console, profile)
+    if again:
+        return
     write_picture()
     print(f"{'':14}{'index':>7}{'bits':>7}  rule; misled; not learned")
     for profile in kept_profiles():
@@ -46,6 +58,15 @@ def main(names: list[str]) -> None:
         index = "" if profile.score is None else f"{profile.score.value:.2f}"
         bits = "" if profile.bits is None else f"{profile.bits.value:,.0f}"
         print(f"{profile.name:14}{index:>7}{bits:>7}  {told}")
+
+
+def numbers_of(profile: Profile) -> Profile:
+    """Without its curves and examples."""
+    tasks = {
+        name: replace(task, runs=tuple({**run, **{key: [] for key in LONG if key in run}} for run in task.runs))
+        for name, task in profile.tasks.items()
+    }
+    return replace(profile, tasks=tasks)
 
 
 def write_picture() -> None:

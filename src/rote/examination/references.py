@@ -13,6 +13,7 @@ from rote.errors import RoteError
 from rote.examination.profile import Profile
 
 FOLDER = Path(__file__).parents[1] / "data" / "profiles"
+AGAIN = FOLDER.parent / "again"  # some of them examined a second time, on other seeds
 
 
 def kept_profile(name: str, folder: Path = FOLDER) -> Profile | None:
