@@ -15,6 +15,7 @@ from rote.examination.controls import COMPARED, EXAMINED, FOLDER, READERS, Atten
 from rote.examination.memorizer import Memorizer, zero
 from rote.examination.plan import standard
 from rote.examination.profile import Profile, task_profile
+from rote.examination.references import AGAIN
 from rote.examination.task import Items, accuracy
 from rote.examination.training import ExaminationProgram, answers, made_network
 from rote.examination.validity import inside_agreement, intraclass_correlation, of_seeds, reliability
@@ -56,6 +57,20 @@ def test_every_division_of_the_seeds_is_told_and_all_of_them_agree_for_one_that_
     assert one is not None
     assert other is not None
     assert row["largest"] >= abs(one.value - other.value)
+
+
+def test_second_examinations_are_of_other_seeds_and_the_same_tasks():
+    """Else the guide would say how well an examination agrees with itself."""
+    again = kept_profiles(AGAIN)
+    assert len(again) > 5
+    for second in again:
+        first = kept(second.name)
+        assert list(second.tasks) == list(first.tasks)
+        for name, task in second.tasks.items():
+            seeds = [{run["seed"] for run in some.tasks[name].runs} for some in (first, second)]
+            assert len(seeds[0]) == len(seeds[1]) == 5
+            assert not seeds[0] & seeds[1]
+            assert all(run["curve"] == run["examples"] == [] for run in task.runs if "curve" in run)
 
 
 def test_a_planted_measure_agrees_and_another_does_not():
