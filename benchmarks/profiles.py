@@ -32,7 +32,7 @@ NAMES = (
     "lstm", "gru", "elman", "nested_lstm", "transformer", "min_gru", "s6", "ssd", "mlstm", "gated_delta", "ngram",
     "rote",
 )  # fmt: skip
-QUICKEST = ("elman", "min_gru", "lstm", "gru", "transformer", "s6", "ngram", "rote")
+QUICKEST = ("elman", "min_gru", "lstm", "gru", "transformer", "ngram", "rote")
 SEEDS = 5
 LONG = ("curve", "examples")  # what a profile shows of a training, beside its numbers
 
