@@ -37,10 +37,11 @@ def test_every_cell_of_the_page_is_in_its_measured_tables(name: str, others: set
 
 
 def test_what_was_measured_keeps_what_the_page_promises() -> None:
-    for cell, lines, agreement, missing, growth in rows("measured"):
+    for cell, lines, agreement, missing, growth, connected in rows("measured"):
         assert int(lines) > 0, cell
         assert float(missing) < 1e-10, cell
         assert float(growth) < 2, cell
+        assert float(connected) < 1e-8, cell
         if found := re.search(r": (\S+)$", agreement):
             assert float(found.group(1)) < (1e-4 if "float32" in agreement else 1e-9), cell
     for cell, update, connectivity, spans in rows("speed"):
